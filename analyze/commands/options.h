@@ -34,7 +34,7 @@ struct vt_usage {
 	const char *details;  /* paragraphs and examples for --help; may be NULL */
 };
 
-/* What every report takes; vt_options_parse adds these rows to the command's own. */
+/* What every report takes; vt_options_parse adds these rows to the command's own and sets the defaults first. */
 struct vt_common_options {
 	bool json;
 	bool quiet;
@@ -46,7 +46,8 @@ struct vt_common_options {
 };
 
 /*
- * Parses argv; operands are left at argv[*ret_operand ...]. --help prints to stdout and returns 1: the caller exits
+ * Parses argv (argv[0] is the command's name; own and common may be NULL); operands are left at
+ * argv[*ret_operand ...], wherever they stood between options. --help prints to stdout and returns 1: the caller exits
  * with 0. An error returns -VT_E_USAGE with a message that names the option and shows how to get help.
  */
 int vt_options_parse(const struct vt_usage *usage, const struct vt_option *own, struct vt_common_options *common,
