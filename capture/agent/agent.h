@@ -27,6 +27,7 @@
 
 /* An op that has begun on a thread and not ended. */
 struct vt_open_op {
+	const void *function; /* its at::RecordFunction: tells which op an end belongs to */
 	uint64_t start_ns;
 	int64_t sequence;
 	uint32_t node;
@@ -36,19 +37,23 @@ struct vt_open_op {
 /* Everything the agent knows about one thread; made at its first event, never freed (reused after the thread's end). */
 struct vt_thread {
 	struct vt_ring_writer writer;
-	uint64_t last_ns;         /* times of a thread rise strictly */
+	uint64_t last_ns; /* times of a thread rise strictly */
 	uint32_t tid;
-	uint32_t torch_thread;    /* at::RecordFunction::currentThreadId, 0 until an op was seen */
-	uint32_t generation;      /* of struct vt_agent: after a fork older ones are void */
-	uint32_t busy;            /* > 0: inside the agent; events raised now are ours and are not recorded */
-	uint32_t depth;           /* open ops; beyond VT_OP_DEPTH_MAX only counted */
+	uint32_t torch_thread; /* at::RecordFunction::currentThreadId, 0 until an op was seen */
+	uint32_t generation;   /* of struct vt_agent: after a fork older ones are void */
+	uint32_t busy;	       /* > 0: inside the agent; events raised now are ours and are not recorded */
+	uint32_t depth;	       /* open ops; beyond VT_OP_DEPTH_MAX only counted */
 	struct vt_open_op ops[VT_OP_DEPTH_MAX];
+	struct vt_op_cache *op_cache;  /* torch_ops.c */
 	struct vt_stack_cache *stacks; /* python_stack.c */
+	struct vt_thread *next_idle;   /* thread.c, once the thread has ended */
+	uint32_t unserved;	       /* events lost for want of a ring */
+	uint32_t async_seen;	       /* torch_ops.c: async ends that were looked at */
 };
 
 /* Where an event comes from: the op and the Python line that the calling thread is in. */
 struct vt_context {
-	uint32_t op;    /* op_node id, 0: none */
+	uint32_t op;	/* op_node id, 0: none */
 	uint32_t stack; /* stack id, 0: none */
 };
 
@@ -66,6 +71,14 @@ static inline void vt_agent_leave(struct vt_thread *thread)
 /* CLOCK_MONOTONIC in nanoseconds, strictly rising per thread. */
 uint64_t vt_agent_now(struct vt_thread *thread);
 
+/* The innermost op that the thread is in; 0: none. */
+static inline uint32_t vt_thread_op(const struct vt_thread *thread)
+{
+	uint32_t depth = thread->depth < VT_OP_DEPTH_MAX ? thread->depth : VT_OP_DEPTH_MAX;
+
+	return depth ? thread->ops[depth - 1].node : 0;
+}
+
 /* Op from the thread's op stack, Python stack by walking it (when on). No lock, no GIL, no allocation once warm. */
 struct vt_context vt_agent_context(struct vt_thread *thread);
 
@@ -76,7 +89,10 @@ struct vt_context vt_agent_context(struct vt_thread *thread);
 uint32_t vt_intern_string(struct vt_thread *thread, const char *bytes, uint32_t size_bytes);
 uint32_t vt_intern_op_node(struct vt_thread *thread, uint32_t parent, uint32_t name, uint32_t scope);
 
-/* A note in the trace; text may be NULL. Rate-limited by its callers: notes are for rare things. */
+#define VT_NOTE_BYTES_MAX 4096u
+
+/* A note in the trace; text may be NULL and is cut at VT_NOTE_BYTES_MAX. Rate-limited by its callers: notes are for
+ * rare things. */
 void vt_agent_note(struct vt_thread *thread, enum vt_note_code code, uint64_t value, const char *text);
 /* Switches recording off for the rest of the process's life. */
 void vt_agent_off(struct vt_thread *thread, const char *why);
@@ -84,7 +100,7 @@ bool vt_agent_is_on(void);
 
 /* ---- parts; each is called once, by agent.c or by the others' first event, and may fail without consequence ---- */
 
-/* torch_ops.c: finds libtorch_cpu, calibrates RecordFunction's layout, registers the callbacks. */
+/* torch_ops.c: finds libtorch_cpu, calibrates RecordFunction's layout, registers the callbacks; nothing once done. */
 void vt_torch_attach(struct vt_thread *thread);
 /* cupti.c: called from InitializeInjection (the driver is being initialised in this thread). */
 void vt_cupti_attach(struct vt_thread *thread);

@@ -1,0 +1,207 @@
+/* intern.c - see intern.h. */
+#include "capture/agent/intern.h"
+
+#include <string.h>
+
+#include "capture/agent/state.h"
+
+/* Odd, with half of their bits set: fractional parts of the square roots of 2, 3 and 5. */
+#define MUL_A UINT64_C(0x6a09e667f3bcc909)
+#define MUL_B UINT64_C(0xbb67ae8584caa73b)
+#define MUL_C UINT64_C(0x3c6ef372fe94f82b)
+
+/* The two halves of the 128-bit product: every bit of either factor moves about half of the result's. */
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t load_tail(const char *bytes, size_t size)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, bytes, size);
+	return word;
+}
+
+uint64_t vt_hash_bytes(const char *bytes, size_t size)
+{
+	uint64_t hash = MUL_A ^ size;
+	uint64_t word;
+
+	for (; size >= 8; bytes += 8, size -= 8) {
+		memcpy(&word, bytes, 8);
+		hash = fold(hash ^ word, MUL_B) + MUL_C;
+	}
+	hash = vt_mix64(fold(hash ^ load_tail(bytes, size), MUL_B));
+	return hash ? hash : 1;
+}
+
+uint64_t vt_hash_words(uint64_t a, uint64_t b)
+{
+	uint64_t hash = vt_mix64(fold(a ^ MUL_A, MUL_B) ^ b);
+
+	return hash ? hash : 1;
+}
+
+/* Two ids as one key: vt_mix64 is a bijection, so these keys never collide. The first id is never 0. */
+static uint64_t pair_key(uint32_t first, uint32_t second)
+{
+	return vt_mix64((uint64_t)first << 32 | second);
+}
+
+/*
+ * The common course of all kinds. `define` writes the definition under the id to the thread's ring and says whether it
+ * could; it is called at most once.
+ */
+static uint32_t intern(struct vt_thread *thread, struct vt_table *table, uint64_t key,
+		       bool (*define)(struct vt_thread *thread, uint32_t id, const void *content), const void *content)
+{
+	struct vt_table_slot *slot = NULL;
+	uint32_t id = 0;
+	enum vt_table_result result = vt_table_find(table, key, &id, &slot);
+
+	if (VT_LIKELY(result == VT_TABLE_FOUND))
+		return id;
+	if (result != VT_TABLE_FULL)
+		id = vt_table_new_id(table);
+	if (id == 0 || !define(thread, id, content)) {
+		if (slot)
+			vt_table_vacate(slot);
+		vt_ring_lose(thread->writer.ring, VT_loss_DEFINITION);
+		return 0;
+	}
+	if (slot)
+		vt_table_publish(slot, id);
+	return id;
+}
+
+struct text {
+	const char *bytes;
+	uint32_t size_bytes;
+};
+
+static bool define_string(struct vt_thread *thread, uint32_t id, const void *content)
+{
+	const struct text *text = content;
+	uint32_t bytes = (uint32_t)vt_align_up(sizeof(struct vt_string) + text->size_bytes, 8);
+	struct vt_string *record = vt_ring_reserve(&thread->writer, VT_EVENT_string, bytes);
+
+	if (!record)
+		return false;
+	record->id = id;
+	record->size_bytes = text->size_bytes;
+	memcpy(record + 1, text->bytes, text->size_bytes);
+	memset((char *)(record + 1) + text->size_bytes, 0, bytes - sizeof(*record) - text->size_bytes);
+	vt_ring_commit(&thread->writer, bytes);
+	return true;
+}
+
+uint32_t vt_intern_string_hashed(struct vt_thread *thread, uint64_t hash, const char *bytes, uint32_t size_bytes)
+{
+	struct text text = { bytes, size_bytes };
+
+	return intern(thread, &vt_agent_get()->strings, hash, define_string, &text);
+}
+
+uint32_t vt_intern_string(struct vt_thread *thread, const char *bytes, uint32_t size_bytes)
+{
+	if (size_bytes > VT_STRING_BYTES_MAX)
+		size_bytes = VT_STRING_BYTES_MAX;
+	return vt_intern_string_hashed(thread, vt_hash_bytes(bytes, size_bytes), bytes, size_bytes);
+}
+
+static bool define_op_node(struct vt_thread *thread, uint32_t id, const void *content)
+{
+	const struct vt_op_node *node = content;
+	struct vt_op_node *record = vt_ring_reserve(&thread->writer, VT_EVENT_op_node, sizeof(*record));
+
+	if (!record)
+		return false;
+	record->id = id;
+	record->parent = node->parent;
+	record->name = node->name;
+	record->scope = node->scope;
+	vt_ring_commit(&thread->writer, sizeof(*record));
+	return true;
+}
+
+uint32_t vt_intern_op_node(struct vt_thread *thread, uint32_t parent, uint32_t name, uint32_t scope)
+{
+	struct vt_op_node node = { .parent = parent, .name = name, .scope = scope };
+	uint64_t key = vt_hash_words(vt_hash_words(parent, name), scope);
+
+	return intern(thread, &vt_agent_get()->op_nodes, key, define_op_node, &node);
+}
+
+static bool define_code(struct vt_thread *thread, uint32_t id, const void *content)
+{
+	const struct vt_code_text *text = content;
+	struct vt_code *record = vt_ring_reserve(&thread->writer, VT_EVENT_code, sizeof(*record));
+
+	if (!record)
+		return false;
+	record->id = id;
+	record->filename = text->filename;
+	record->qualname = text->qualname;
+	record->linetable = text->linetable;
+	record->first_line = text->first_line;
+	record->python = text->python;
+	vt_ring_commit(&thread->writer, sizeof(*record));
+	return true;
+}
+
+uint32_t vt_intern_code(struct vt_thread *thread, const struct vt_code_text *text)
+{
+	uint64_t key = vt_hash_words(text->filename, text->qualname);
+
+	key = vt_hash_words(key, text->linetable);
+	key = vt_hash_words(key, text->first_line);
+	return intern(thread, &vt_agent_get()->codes, key, define_code, text);
+}
+
+static bool define_frame(struct vt_thread *thread, uint32_t id, const void *content)
+{
+	const struct vt_frame *frame = content;
+	struct vt_frame *record = vt_ring_reserve(&thread->writer, VT_EVENT_frame, sizeof(*record));
+
+	if (!record)
+		return false;
+	record->id = id;
+	record->code = frame->code;
+	record->instruction = frame->instruction;
+	record->fill = 0;
+	vt_ring_commit(&thread->writer, sizeof(*record));
+	return true;
+}
+
+uint32_t vt_intern_frame(struct vt_thread *thread, uint32_t code, uint32_t instruction)
+{
+	struct vt_frame frame = { .code = code, .instruction = instruction };
+
+	return intern(thread, &vt_agent_get()->frames, pair_key(code, instruction), define_frame, &frame);
+}
+
+static bool define_stack(struct vt_thread *thread, uint32_t id, const void *content)
+{
+	const struct vt_stack *stack = content;
+	struct vt_stack *record = vt_ring_reserve(&thread->writer, VT_EVENT_stack, sizeof(*record));
+
+	if (!record)
+		return false;
+	record->id = id;
+	record->parent = stack->parent;
+	record->frame = stack->frame;
+	record->depth = stack->depth;
+	vt_ring_commit(&thread->writer, sizeof(*record));
+	return true;
+}
+
+uint32_t vt_intern_stack(struct vt_thread *thread, uint32_t parent, uint32_t frame, uint32_t depth)
+{
+	struct vt_stack stack = { .parent = parent, .frame = frame, .depth = depth };
+
+	return intern(thread, &vt_agent_get()->stacks, pair_key(frame, parent), define_stack, &stack);
+}
