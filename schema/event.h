@@ -22,6 +22,8 @@ typedef uint32_t vt_c_OPNODE;
 typedef uint32_t vt_c_CODE;
 typedef uint32_t vt_c_FRAME;
 typedef uint32_t vt_c_STACK;
+typedef uint32_t vt_c_CONFIG;
+typedef uint32_t vt_c_TOUCH;
 typedef uint16_t vt_c_PAD16;
 typedef uint32_t vt_c_PAD32;
 
@@ -38,6 +40,8 @@ enum vt_type {
 	VT_TYPE_CODE = 9,
 	VT_TYPE_FRAME = 10,
 	VT_TYPE_STACK = 11,
+	VT_TYPE_CONFIG = 12,
+	VT_TYPE_TOUCH = 13,
 	VT_TYPE_PAD16 = 126,
 	VT_TYPE_PAD32 = 127,
 };
