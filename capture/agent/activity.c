@@ -84,7 +84,7 @@ static bool times_of(const void *record, size_t start_offset, const struct clock
 static uint32_t config_of(struct vt_thread *thread, const void *record)
 {
 	const char *name = (const char *)(uintptr_t)vt_record_u64(record, VT_KERNEL_NAME);
-	struct vt_config config = { 0 };
+	struct vt_kernel_config config = { 0 };
 
 	if (name)
 		config.name = vt_intern_string(thread, name, (uint32_t)strnlen(name, VT_STRING_BYTES_MAX));
@@ -102,7 +102,7 @@ static uint32_t config_of(struct vt_thread *thread, const void *record)
 	config.static_shared_bytes = vt_record_u32(record, VT_KERNEL_STATIC_SHARED);
 	config.dynamic_shared_bytes = vt_record_u32(record, VT_KERNEL_DYNAMIC_SHARED);
 	config.local_bytes = vt_record_u32(record, VT_KERNEL_LOCAL);
-	return vt_intern_config(thread, &config);
+	return vt_intern_kernel_config(thread, &config);
 }
 
 static void put_kernel(struct vt_thread *thread, const void *in, const struct clock_pair *clock)

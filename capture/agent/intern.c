@@ -1,6 +1,7 @@
 /* intern.c - see intern.h. */
 #include "capture/agent/intern.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "capture/agent/state.h"
@@ -83,11 +84,11 @@ struct text {
 	uint32_t size_bytes;
 };
 
-static bool define_string(struct vt_thread *thread, uint32_t id, const void *content)
+/* The BLOB events with an id and bytes; their records are alike. */
+static bool define_bytes(struct vt_thread *thread, uint16_t event, uint32_t id, const struct text *text)
 {
-	const struct text *text = content;
 	uint32_t bytes = (uint32_t)vt_align_up(sizeof(struct vt_string) + text->size_bytes, 8);
-	struct vt_string *record = vt_ring_reserve(&thread->writer, VT_EVENT_string, bytes);
+	struct vt_string *record = vt_ring_reserve(&thread->writer, event, bytes);
 
 	if (!record)
 		return false;
@@ -97,6 +98,20 @@ static bool define_string(struct vt_thread *thread, uint32_t id, const void *con
 	memset((char *)(record + 1) + text->size_bytes, 0, bytes - sizeof(*record) - text->size_bytes);
 	vt_ring_commit(&thread->writer, bytes);
 	return true;
+}
+_Static_assert(sizeof(struct vt_touch) == sizeof(struct vt_string) &&
+		       offsetof(struct vt_touch, id) == offsetof(struct vt_string, id) &&
+		       offsetof(struct vt_touch, size_bytes) == offsetof(struct vt_string, size_bytes),
+	       "define_bytes writes both");
+
+static bool define_string(struct vt_thread *thread, uint32_t id, const void *content)
+{
+	return define_bytes(thread, VT_EVENT_string, id, content);
+}
+
+static bool define_touch(struct vt_thread *thread, uint32_t id, const void *content)
+{
+	return define_bytes(thread, VT_EVENT_touch, id, content);
 }
 
 uint32_t vt_intern_string_hashed(struct vt_thread *thread, uint64_t hash, const char *bytes, uint32_t size_bytes)
@@ -204,4 +219,38 @@ uint32_t vt_intern_stack(struct vt_thread *thread, uint32_t parent, uint32_t fra
 	struct vt_stack stack = { .parent = parent, .frame = frame, .depth = depth };
 
 	return intern(thread, &vt_agent_get()->stacks, pair_key(frame, parent), define_stack, &stack);
+}
+
+static bool define_kernel_config(struct vt_thread *thread, uint32_t id, const void *content)
+{
+	struct vt_kernel_config *record = vt_ring_reserve(&thread->writer, VT_EVENT_kernel_config, sizeof(*record));
+	struct vt_rec rec;
+
+	if (!record)
+		return false;
+	rec = record->rec;
+	memcpy(record, content, sizeof(*record));
+	record->rec = rec;
+	record->id = id;
+	vt_ring_commit(&thread->writer, sizeof(*record));
+	return true;
+}
+
+uint32_t vt_intern_kernel_config(struct vt_thread *thread, const struct vt_kernel_config *config)
+{
+	struct vt_kernel_config content = *config;
+
+	/* The key is everything but the header and the id. */
+	memset(&content.rec, 0, sizeof(content.rec));
+	content.id = 0;
+	content.fill = 0;
+	return intern(thread, &vt_agent_get()->kernel_configs, vt_hash_bytes((const char *)&content, sizeof(content)),
+		      define_kernel_config, &content);
+}
+
+uint32_t vt_intern_touch(struct vt_thread *thread, const uint64_t *addresses, uint32_t count)
+{
+	struct text text = { (const char *)addresses, count * (uint32_t)sizeof(*addresses) };
+
+	return intern(thread, &vt_agent_get()->touches, vt_hash_bytes(text.bytes, text.size_bytes), define_touch, &text);
 }

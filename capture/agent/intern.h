@@ -33,4 +33,9 @@ uint32_t vt_intern_code(struct vt_thread *thread, const struct vt_code_text *tex
 uint32_t vt_intern_frame(struct vt_thread *thread, uint32_t code, uint32_t instruction);
 uint32_t vt_intern_stack(struct vt_thread *thread, uint32_t parent, uint32_t frame, uint32_t depth);
 
+/* config->id and its header are filled in here. */
+uint32_t vt_intern_kernel_config(struct vt_thread *thread, const struct vt_kernel_config *config);
+/* A list of addresses; the order matters. */
+uint32_t vt_intern_touch(struct vt_thread *thread, const uint64_t *addresses, uint32_t count);
+
 #endif
