@@ -28,6 +28,7 @@ struct vt_collector {
 	bool in_transaction;    /* only meta rows are in it, between polls */
 	ino_t refused[REFUSED_MAX]; /* ring files that cannot be read, told once */
 	uint32_t nrefused;
+	bool warned;
 	char warning[sizeof(((struct vt_err *)NULL)->msg)];
 	uint64_t commit_ns;     /* of the last commit */
 	uint64_t clock_ns;      /* of the last clock row */
@@ -105,6 +106,7 @@ static void judge_refused(struct vt_collector *collector, const char *path, ino_
 	}
 	collector->refused[collector->nrefused++ % REFUSED_MAX] = inode;
 	(void)snprintf(collector->warning, sizeof(collector->warning), "%s", why->msg);
+	collector->warned = true;
 }
 
 static bool is_known(const struct vt_collector *collector, ino_t inode)
@@ -136,17 +138,16 @@ static int find_process(void *arg_ptr, const char *path, ino_t inode)
 		collector->rescan = true;
 		return 0;
 	}
-	r = begin(collector, arg->err);
-	if (r < 0)
-		return r;
-	r = vt_process_open(&process, path, collector->store, arg->err);
-	if (r == -VT_E_CORRUPT || r == -VT_E_VERSION || r == -VT_E_IO) {
+	if (vt_process_open(&process, path, arg->err) < 0) {
 		judge_refused(collector, path, inode, arg->err);
 		return 0;
 	}
+	collector->processes[collector->nprocesses++] = process;
+	r = begin(collector, arg->err);
+	if (r == 0)
+		r = vt_process_enter(process, collector->store, arg->err);
 	if (r < 0)
 		return r;
-	collector->processes[collector->nprocesses++] = process;
 	end_replaced(collector, process, now_ns(CLOCK_MONOTONIC));
 	return 0;
 }
@@ -214,14 +215,17 @@ static int drain_process(struct vt_collector *collector, struct vt_process *proc
 }
 
 /* Everything that the rings hold now goes into the file. */
-static int make_round(struct vt_collector *collector, uint64_t now, struct vt_err *err)
+static int make_round(struct vt_collector *collector, uint64_t now, bool last, struct vt_err *err)
 {
 	uint64_t records = 0;
 	int r = begin(collector, err);
 
 	for (uint32_t i = 0; i < collector->nprocesses && r == 0; i++) {
-		vt_process_look(collector->processes[i]);
-		r = drain_process(collector, collector->processes[i], &records, err);
+		struct vt_process *process = collector->processes[i];
+
+		process->last_round = last || process->gone_ns;
+		vt_process_look(process);
+		r = drain_process(collector, process, &records, err);
 	}
 	if (r == 0 && now - collector->clock_ns >= VT_COLLECTOR_CLOCK_NS)
 		r = add_clock(collector, err);
@@ -238,35 +242,44 @@ static int make_round(struct vt_collector *collector, uint64_t now, struct vt_er
 	return 0;
 }
 
-/* Parts of 256 that the fullest ring holds; at least 1 where there is anything to write. */
-static uint32_t measure_fill(const struct vt_collector *collector, uint64_t now)
+/* Parts of 256 that the fullest ring holds. */
+static uint32_t measure_fill(const struct vt_collector *collector)
 {
-	bool clock_due = now - collector->clock_ns >= VT_COLLECTOR_CLOCK_NS;
-	uint32_t most = collector->in_transaction || clock_due;
+	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < collector->nprocesses; i++) {
 		uint32_t fill = vt_process_fill(collector->processes[i]);
 
-		if (fill == 0)
-			fill = vt_process_has_news(collector->processes[i]);
 		if (fill > most)
 			most = fill;
 	}
 	return most;
 }
 
+/* Whether there are rows to write although the rings are empty. */
+static bool has_news(const struct vt_collector *collector, uint64_t now)
+{
+	if (collector->in_transaction || now - collector->clock_ns >= VT_COLLECTOR_CLOCK_NS)
+		return true;
+	for (uint32_t i = 0; i < collector->nprocesses; i++)
+		if (vt_process_has_news(collector->processes[i]))
+			return true;
+	return false;
+}
+
 int vt_collector_poll(struct vt_collector *collector, int *ret_wait_ms, struct vt_err *err)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	bool due = now - collector->commit_ns >= VT_COLLECTOR_COMMIT_NS;
 	uint32_t fill;
 	int r = find_processes(collector, err);
 
 	if (r < 0)
 		return r;
 	find_ended(collector, now);
-	fill = measure_fill(collector, now);
-	if (fill > FILL_HIGH || (fill > 0 && now - collector->commit_ns >= VT_COLLECTOR_COMMIT_NS)) {
-		r = make_round(collector, now, err);
+	fill = measure_fill(collector);
+	if (fill > FILL_HIGH || (due && (fill > 0 || has_news(collector, now)))) {
+		r = make_round(collector, now, false, err);
 		if (r < 0)
 			return r;
 	} else if (fill > 0) {
@@ -339,13 +352,12 @@ uint32_t vt_collector_running(const struct vt_collector *collector)
 	return n;
 }
 
-const char *vt_collector_warning(struct vt_collector *collector)
+const char *vt_collector_take_warning(struct vt_collector *collector)
 {
-	static const char none[] = "";
+	bool warned = collector->warned;
 
-	if (!strcmp(collector->warning, none))
-		return NULL;
-	return collector->warning;
+	collector->warned = false;
+	return warned ? collector->warning : NULL;
 }
 
 int vt_collector_finish(struct vt_collector *collector, struct vt_err *err)
@@ -357,6 +369,6 @@ int vt_collector_finish(struct vt_collector *collector, struct vt_err *err)
 	if (r == 0)
 		r = add_clock(collector, err);
 	if (r == 0)
-		r = make_round(collector, now_ns(CLOCK_MONOTONIC), err);
+		r = make_round(collector, now_ns(CLOCK_MONOTONIC), true, err);
 	return r == 0 ? vt_store_finish(collector->store, err) : r;
 }

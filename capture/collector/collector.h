@@ -50,7 +50,7 @@ uint32_t vt_collector_running(const struct vt_collector *collector);
 /* Moves all that is in the rings now, closes the rows and leaves one plain file. Then only vt_collector_free. */
 int vt_collector_finish(struct vt_collector *collector, struct vt_err *err);
 
-/* Why a process of the session is not in the trace, said once each; NULL: nothing to say. Valid until the next poll. */
-const char *vt_collector_warning(struct vt_collector *collector);
+/* Why a process of the session is not in the trace, each once; NULL: nothing new. Valid until the next poll. */
+const char *vt_collector_take_warning(struct vt_collector *collector);
 
 #endif

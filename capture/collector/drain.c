@@ -223,8 +223,8 @@ int vt_process_drain(struct vt_process *process, const struct vt_batch_sink *sin
 			r = write_stay(process, i, sink->store, err);
 	}
 	for (size_t i = 0; i < vt_nevents && r == 0; i++)
-		r = process->gone_ns ? vt_batch_finish(&process->batches[i], sink, err)
-				     : vt_batch_flush(&process->batches[i], sink, err);
+		r = process->last_round ? vt_batch_finish(&process->batches[i], sink, err)
+					: vt_batch_flush(&process->batches[i], sink, err);
 	return r;
 }
 

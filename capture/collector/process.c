@@ -144,7 +144,7 @@ static void free_processp(struct vt_process **process)
 	vt_process_free(*process);
 }
 
-int vt_process_open(struct vt_process **ret, const char *path, struct vt_store *store, struct vt_err *err)
+int vt_process_open(struct vt_process **ret, const char *path, struct vt_err *err)
 {
 	VT_CLEANUP(free_processp) struct vt_process *process = calloc(1, sizeof(*process));
 	int r;
@@ -153,14 +153,19 @@ int vt_process_open(struct vt_process **ret, const char *path, struct vt_store *
 		return vt_err_set(err, VT_E_NOMEM, "no memory for the process of %s", path);
 	process->file.fd = -1;
 	r = map_file(process, path, err);
-	if (r == 0)
-		r = vt_store_each_process(store, match_process, process, err);
-	if (r == 0)
-		r = process->id ? resume(process, store, err) : vt_process_write_rows(process, store, err);
 	if (r < 0)
 		return r;
 	*ret = vt_steal_ptr(&process);
 	return 0;
+}
+
+int vt_process_enter(struct vt_process *process, struct vt_store *store, struct vt_err *err)
+{
+	int r = vt_store_each_process(store, match_process, process, err);
+
+	if (r < 0)
+		return r;
+	return process->id ? resume(process, store, err) : vt_process_write_rows(process, store, err);
 }
 
 void vt_process_free(struct vt_process *process)

@@ -43,7 +43,8 @@ struct vt_process {
 	uint32_t pid;
 	uint64_t pid_start_ticks;
 	uint64_t start_ns;
-	uint64_t gone_ns; /* when it was found dead: it can write no more, this round is the last; 0: it runs */
+	uint64_t gone_ns; /* when it was found dead: it can write no more; 0: it runs */
+	bool last_round;  /* no round follows this one */
 	bool announced;   /* its row in the trace is as it should be */
 	struct vt_stay stays[VT_SHM_RINGS_MAX];
 	struct vt_batch *batches;         /* [vt_nevents]; those of CHUNK events are used; owned */
@@ -51,12 +52,13 @@ struct vt_process {
 	uint64_t known_loss[VT_LOSS_MAX]; /* all losses, as the trace has them */
 };
 
+/* Maps the ring file at path; errors of vt_ring_file_open as they are. The caller owns *ret. */
+int vt_process_open(struct vt_process **ret, const char *path, struct vt_err *err);
 /*
- * Maps the ring file at path and enters the process into the trace; where it is in there already (a restarted
- * collector), goes on where the trace ends. Needs a transaction. Errors of vt_ring_file_open as they are. The caller
- * owns *ret.
+ * Enters the process into the trace; where it is in there already (a restarted collector), goes on where the trace
+ * ends. Needs a transaction.
  */
-int vt_process_open(struct vt_process **ret, const char *path, struct vt_store *store, struct vt_err *err);
+int vt_process_enter(struct vt_process *process, struct vt_store *store, struct vt_err *err);
 void vt_process_free(struct vt_process *process); /* NULL is fine */
 
 /* How full the fullest ring is, in parts of 256, rounded up; 0: no record waits. */
