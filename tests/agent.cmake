@@ -11,3 +11,18 @@ set_target_properties(fake_torch dump_rings PROPERTIES RUNTIME_OUTPUT_DIRECTORY 
 
 add_test(NAME arch.exports COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/arch/check_exports.sh $<TARGET_FILE:vt_agent>
   ${PROJECT_SOURCE_DIR}/capture/agent/agent.map $<$<BOOL:${VT_SANITIZE}>:sanitized>)
+
+# What a plain program must preload to take a sanitized agent.
+set(VT_AGENT_PRELOAD $<TARGET_FILE:vt_agent>)
+if(VT_SANITIZE MATCHES address)
+  execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE asan_library
+    OUTPUT_STRIP_TRAILING_WHITESPACE)
+  set(VT_AGENT_PRELOAD "${asan_library} $<TARGET_FILE:vt_agent>")
+endif()
+
+# Python itself is not built for thread sanitizer.
+if(NOT VT_SANITIZE MATCHES thread)
+  add_test(NAME e2e.python_stacks COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/python_stacks.sh ${VT_AGENT_PRELOAD}
+    ${PROJECT_BINARY_DIR}/tests/fake)
+  set_tests_properties(e2e.python_stacks PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+endif()

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "capture/agent/config.h"
+#include "capture/agent/python_stack.h"
 #include "capture/agent/shm.h"
 #include "capture/agent/thread.h"
 
@@ -134,6 +135,7 @@ void vt_agent_first_thread(struct vt_thread *thread)
 	if (before != 0)
 		vt_agent_note(thread, VT_note_code_PROCESS_FORKED, before, NULL);
 	note_settings(thread);
+	vt_python_attach(thread);
 }
 
 uint64_t vt_agent_now(struct vt_thread *thread)
@@ -151,7 +153,7 @@ uint64_t vt_agent_now(struct vt_thread *thread)
 
 struct vt_context vt_agent_context(struct vt_thread *thread)
 {
-	struct vt_context context = { .op = vt_thread_op(thread) };
+	struct vt_context context = { .op = vt_thread_op(thread), .stack = vt_python_stack(thread) };
 
 	return context;
 }

@@ -8,12 +8,14 @@
 
 #include "capture/agent/config.h"
 #include "capture/agent/op_cache.h"
+#include "capture/agent/python_stack.h"
 #include "capture/agent/shm.h"
 
 /* One mapping per thread: what lies behind the public state belongs to the parts. */
 struct thread_block {
 	struct vt_thread thread;
 	struct vt_op_cache ops;
+	struct vt_stack_cache stacks;
 };
 
 /* A thread without a ring asks again each time it has lost this many events. */
@@ -105,6 +107,7 @@ static struct vt_thread *make_thread(struct vt_agent *agent)
 		memset(block, 0, sizeof(*block));
 	}
 	block->thread.op_cache = &block->ops;
+	block->thread.stacks = &block->stacks;
 	block->thread.tid = (uint32_t)gettid();
 	block->thread.generation = atomic_load_explicit(&agent->generation, memory_order_relaxed);
 	if (end_key_made)

@@ -1,0 +1,115 @@
+/* python_code.c - see python_code.h. Reads strings as they lie in memory: no reference counts, no calls. */
+#include "capture/agent/python_code.h"
+
+#include "capture/agent/intern.h"
+#include "capture/agent/state.h"
+
+#define FLAG_KIND 7u
+#define FLAG_COMPACT 8u
+#define FLAG_ASCII 16u
+
+static bool is_a(const void *object, const void *type)
+{
+	return object && ((uintptr_t)object & 7) == 0 && vt_py_pointer(object, VT_PY_TYPE) == type;
+}
+
+/* One character as UTF-8; the byte behind it. Lone surrogates that stand for undecodable bytes become those bytes. */
+static char *put_utf8(char *to, uint32_t c)
+{
+	if (c < 0x80 || (c >= 0xdc80 && c <= 0xdcff)) {
+		*to++ = (char)(c & 0xff);
+	} else if (c < 0x800) {
+		*to++ = (char)(0xc0 | c >> 6);
+		*to++ = (char)(0x80 | (c & 0x3f));
+	} else if (c >= 0xd800 && c <= 0xdfff) {
+		*to++ = '?';
+	} else if (c < 0x10000) {
+		*to++ = (char)(0xe0 | c >> 12);
+		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
+		*to++ = (char)(0x80 | (c & 0x3f));
+	} else {
+		*to++ = (char)(0xf0 | (c >> 18 & 7));
+		*to++ = (char)(0x80 | (c >> 12 & 0x3f));
+		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
+		*to++ = (char)(0x80 | (c & 0x3f));
+	}
+	return to;
+}
+
+static uint32_t read_character(const uint8_t *data, uint64_t index, uint32_t kind)
+{
+	uint32_t c = 0;
+
+	memcpy(&c, data + index * kind, kind);
+	return c;
+}
+
+static uint32_t intern_str(struct vt_thread *thread, const struct vt_python_layout *layout, const void *str,
+			   char *scratch)
+{
+	static const char unreadable[] = "?";
+	const uint8_t *data;
+	uint32_t flags, kind;
+	uint64_t size;
+	char *to = scratch;
+
+	if (!is_a(str, layout->str_type))
+		return vt_intern_string(thread, unreadable, 1);
+	flags = vt_py_u32(str, VT_PY_STR_FLAGS) >> layout->str_flags_shift;
+	size = vt_py_u64(str, VT_PY_SIZE);
+	kind = flags & FLAG_KIND;
+	if (!(flags & FLAG_COMPACT) || (kind != 1 && kind != 2 && kind != 4))
+		return vt_intern_string(thread, unreadable, 1);
+	if (flags & FLAG_ASCII)
+		return vt_intern_string(thread, (const char *)str + layout->str_ascii,
+					size < VT_PYTHON_NAME_BYTES ? (uint32_t)size : VT_PYTHON_NAME_BYTES);
+	data = (const uint8_t *)str + layout->str_compact;
+	for (uint64_t i = 0; i < size && to + 4 <= scratch + VT_PYTHON_NAME_BYTES; i++)
+		to = put_utf8(to, read_character(data, i, kind));
+	return vt_intern_string(thread, scratch, (uint32_t)(to - scratch));
+}
+
+static uint32_t intern_bytes(struct vt_thread *thread, const struct vt_python_layout *layout, const void *bytes)
+{
+	uint64_t size;
+
+	if (!is_a(bytes, layout->bytes_type))
+		return vt_intern_string(thread, "", 0);
+	size = vt_py_u64(bytes, VT_PY_SIZE);
+	return vt_intern_string(thread, (const char *)bytes + VT_PY_BYTES_DATA,
+				size < VT_STRING_BYTES_MAX ? (uint32_t)size : VT_STRING_BYTES_MAX);
+}
+
+static uint32_t define_content(struct vt_thread *thread, const struct vt_python_layout *layout, const void *code,
+			       char *scratch)
+{
+	struct vt_code_text text = {
+		.first_line = vt_py_u32(code, layout->code_first_line),
+		.python = layout->version,
+	};
+
+	text.filename = intern_str(thread, layout, vt_py_pointer(code, layout->code_filename), scratch);
+	text.qualname = intern_str(thread, layout, vt_py_pointer(code, layout->code_qualname), scratch);
+	text.linetable = intern_bytes(thread, layout, vt_py_pointer(code, layout->code_linetable));
+	if (!text.filename || !text.qualname || !text.linetable)
+		return 0;
+	return vt_intern_code(thread, &text);
+}
+
+uint32_t vt_python_code(struct vt_thread *thread, const struct vt_python_layout *layout, const void *code,
+			uint64_t stamp, char *scratch)
+{
+	struct vt_table_slot *slot = NULL;
+	uint32_t id = 0;
+	uint64_t key = vt_hash_words((uintptr_t)code, stamp);
+	enum vt_table_result result = vt_table_find(&vt_agent_get()->code_identities, key, &id, &slot);
+
+	if (VT_LIKELY(result == VT_TABLE_FOUND))
+		return id;
+	id = define_content(thread, layout, code, scratch);
+	if (slot && id)
+		vt_table_publish(slot, id);
+	else if (slot)
+		vt_table_vacate(slot);
+	return id;
+}

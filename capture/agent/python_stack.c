@@ -1,0 +1,150 @@
+/* python_stack.c - see python_stack.h. */
+#include "capture/agent/python_stack.h"
+
+#include "capture/agent/config.h"
+#include "capture/agent/intern.h"
+
+/* Frames of these owners stand for C code between Python frames (cpython, enum _frameowner). */
+#define OWNER_NOT_PYTHON 3u
+/* Frames that are visited, those without Python code included, before a stack counts as damaged. */
+#define VISITS_MAX (2u * VT_PYTHON_DEPTH_MAX)
+/* Longer code does not exist; what is beyond is not an instruction of this code object. */
+#define INSTRUCTION_MAX (INT64_C(1) << 28)
+
+/* Constant once `state` says so; the same in a child of a fork. */
+static struct vt_python_layout layout;
+static _Atomic uint32_t state; /* enum python_state */
+
+enum python_state { UNKNOWN, ON, OFF };
+
+static void note_off(struct vt_thread *thread, const char *why)
+{
+	atomic_store_explicit(&state, OFF, memory_order_release);
+	vt_agent_note(thread, VT_note_code_PYTHON_STACKS_OFF, 0, why);
+}
+
+void vt_python_attach(struct vt_thread *thread)
+{
+	const char *text = NULL;
+	const char *why;
+
+	if (!vt_config.python) {
+		note_off(thread, "switched off by VRAMTRACE_STACKS");
+		return;
+	}
+	if (atomic_load_explicit(&state, memory_order_acquire) == UNKNOWN) {
+		why = vt_python_layout(&layout, &text);
+		if (why) {
+			note_off(thread, why);
+			return;
+		}
+		atomic_store_explicit(&state, ON, memory_order_release);
+	}
+	if (atomic_load_explicit(&state, memory_order_acquire) == ON)
+		vt_agent_note(thread, VT_note_code_PYTHON_STACKS_ON, layout.version, text);
+}
+
+static bool is_pointer(const void *pointer)
+{
+	return pointer && ((uintptr_t)pointer & 7) == 0;
+}
+
+static const void *innermost_frame(const void *tstate)
+{
+	const void *frame = vt_py_pointer(tstate, layout.tstate_frame);
+
+	if (!layout.has_cframe)
+		return frame;
+	return is_pointer(frame) ? vt_py_pointer(frame, layout.cframe_current) : NULL;
+}
+
+static const void *code_of(const void *frame)
+{
+	uintptr_t code = (uintptr_t)vt_py_u64(frame, layout.frame_code);
+
+	if (layout.tagged_code)
+		code &= ~(uintptr_t)3;
+	return (const void *)code;
+}
+
+/* Byte offset of the instruction that a frame is at; 0 for a frame that has not begun. */
+static int64_t instruction_of(const void *frame, const void *code)
+{
+	int64_t instruction;
+
+	if (layout.instruction_scale)
+		instruction = (int64_t)(int32_t)vt_py_u32(frame, layout.frame_instruction) * layout.instruction_scale;
+	else
+		instruction = (int64_t)vt_py_u64(frame, layout.frame_instruction) -
+			      (int64_t)((uintptr_t)code + layout.code_instructions);
+	return instruction < 0 || instruction > INSTRUCTION_MAX ? 0 : instruction;
+}
+
+/* Notes the places of the thread's frames, innermost first, without looking anything up. Their number. */
+static uint32_t walk(const void *tstate, struct vt_python_place *places)
+{
+	const void *frame = innermost_frame(tstate);
+	uint32_t n = 0;
+
+	for (uint32_t visits = 0; is_pointer(frame) && n < VT_PYTHON_DEPTH_MAX && visits < VISITS_MAX; visits++) {
+		const void *code = code_of(frame);
+		bool python = !layout.frame_owner || ((const uint8_t *)frame)[layout.frame_owner] < OWNER_NOT_PYTHON;
+
+		if (python && is_pointer(code) && vt_py_pointer(code, VT_PY_TYPE) == layout.code_type) {
+			places[n].code = code;
+			places[n].stamp = vt_python_code_stamp(&layout, code);
+			places[n].instruction = instruction_of(frame, code);
+			n++;
+		}
+		frame = vt_py_pointer(frame, layout.frame_previous);
+	}
+	return n;
+}
+
+static bool is_same(const struct vt_python_place *a, const struct vt_python_place *b)
+{
+	return a->code == b->code && a->instruction == b->instruction && a->stamp == b->stamp;
+}
+
+/* The node of a frame below its callers, defined on first sight; 0 where that is not possible. */
+static uint32_t find_stack(struct vt_thread *thread, const struct vt_python_place *place, uint32_t parent,
+			   uint32_t depth)
+{
+	uint32_t code = vt_python_code(thread, &layout, place->code, place->stamp, thread->stacks->scratch);
+	uint32_t frame = code ? vt_intern_frame(thread, code, (uint32_t)place->instruction) : 0;
+
+	return frame ? vt_intern_stack(thread, parent, frame, depth) : 0;
+}
+
+uint32_t vt_python_stack(struct vt_thread *thread)
+{
+	struct vt_stack_cache *cache = thread->stacks;
+	uint32_t n, same = 0, stack = 0;
+	const void *tstate;
+
+	if (atomic_load_explicit(&state, memory_order_acquire) != ON)
+		return 0;
+	/* While the interpreter ends it frees the thread states of others. */
+	if (!layout.is_initialized() || layout.is_finalizing())
+		return 0;
+	tstate = layout.this_thread();
+	if (!is_pointer(tstate))
+		return 0;
+	n = walk(tstate, cache->walk);
+	while (same < n && same < cache->depth && is_same(&cache->known[same].place, &cache->walk[n - 1 - same]))
+		same++;
+	if (same > 0)
+		stack = cache->known[same - 1].stack;
+	/* What lies deeper stays known for the next walk, unless this one leaves the path. */
+	if (same < n)
+		cache->depth = same;
+	for (uint32_t i = same; i < n; i++) {
+		stack = find_stack(thread, &cache->walk[n - 1 - i], stack, i + 1);
+		if (!stack)
+			return 0; /* a stack that ends too early would name a wrong line */
+		cache->known[i].place = cache->walk[n - 1 - i];
+		cache->known[i].stack = stack;
+		cache->depth = i + 1;
+	}
+	return stack;
+}

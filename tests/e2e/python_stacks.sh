@@ -1,0 +1,17 @@
+#!/bin/sh
+# python_stacks.sh AGENT FAKE_DIR: the agent's Python stacks equal the interpreter's, in every Python that is here.
+# VT_PYTHONS names others (paths, separated by blanks). Exit status 77: there is none.
+set -eu
+agent=$1 fake=$2 here=$(dirname "$0")
+work=$(mktemp -d /tmp/vt-python.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+run=0
+for python in ${VT_PYTHONS:-python3 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14}; do
+	"$python" -c 'import sys, ctypes; sys.exit(not (3, 9) <= sys.version_info < (3, 15))' 2>/dev/null || continue
+	rm -rf "$work/session" && mkdir "$work/session"
+	VRAMTRACE_SESSION=$work/session LD_PRELOAD=$agent "$python" "$here/python_stacks.py" target "$fake/libc10.so" "$work/want"
+	"$fake/dump_rings" "$work/session/"*.ring > "$work/dump"
+	"$python" "$here/python_stacks.py" check "$work/want" "$work/dump" || { grep -E '"note"|"FILE"|"RING"' "$work/dump" | head; exit 1; }
+	run=$((run + 1))
+done
+[ $run -gt 0 ] || exit 77
