@@ -1,0 +1,10 @@
+/* launch.h - the two commands of vramtrace-record. Both return the exit status. */
+#ifndef VT_LAUNCH_H
+#define VT_LAUNCH_H
+
+/* argv[0] is "record": runs a program under capture. */
+int vt_launch_record(int argc, char **argv);
+/* argv[0] is "collect": goes on with a session whose recorder died. */
+int vt_launch_collect(int argc, char **argv);
+
+#endif

@@ -1,0 +1,17 @@
+/* session_dir.h - the directory in which the agents of a recording make their ring files. */
+#ifndef VT_LAUNCH_SESSION_DIR_H
+#define VT_LAUNCH_SESSION_DIR_H
+
+#include <limits.h>
+
+#include "schema/base/err.h"
+
+/* Less free space than this in /dev/shm (small in some containers), and another place is taken. */
+#define VT_SESSION_FREE_BYTES_MIN (UINT64_C(128) << 20)
+
+/* Makes <place>/vramtrace-<uid>-XXXXXX, mode 0700, in /dev/shm, else in $TMPDIR or /tmp. */
+int vt_session_dir_make(char ret_path[PATH_MAX], struct vt_err *err);
+/* Removes the directory and the ring files in it; anything else stays, and then the directory does too. */
+void vt_session_dir_remove(const char *path);
+
+#endif
