@@ -48,9 +48,11 @@ struct vt_device {
 	uint64_t freed_total_bytes;
 	uint64_t live_blocks;
 	uint64_t unknown_frees;        /* frees of blocks whose allocation is not in the trace */
+	uint64_t replaced_blocks;      /* allocations at an address whose block was still live: that block was closed */
 	uint64_t mismatches;           /* events after which our sum and the allocator's total moved differently */
 	/* From the driver_memory events. */
-	uint64_t driver_bytes;         /* physical bytes now held by calls seen: cuMemAlloc, cuMemCreate, pools' reserve */
+	uint64_t driver_bytes;         /* physical bytes now held by calls seen: cuMemAlloc, cuMemCreate, pools' reserve;
+					* of the HOST device: pinned and registered host memory */
 	uint64_t peak_driver_bytes;
 	uint64_t driver_failures;      /* calls that returned out of memory */
 	bool pool_backend;             /* totals come from a stream-ordered pool (backend:cudaMallocAsync) */
@@ -63,9 +65,18 @@ struct vt_device {
 
 struct vt_listener {
 	void *self;
-	/* All may be NULL. Non-zero (negative) ends the replay with that code; fill err. */
+	/*
+	 * alloc and free: item is a tensor event, or a stream-ordered driver_memory call where that is the allocator
+	 * (vt_device.pool_backend): take what you need from the block.
+	 *
+	 * All may be NULL. Non-zero (negative) ends the replay with that code; fill err.
+	 */
 	int (*alloc)(void *self, const struct vt_replay *replay, const struct vt_item *item, const struct vt_block *block, struct vt_err *err);
-	/* block->serial 0: allocated before the capture or lost; then only address, size and device are known. */
+	/*
+	 * block->serial 0: allocated before the capture or lost; then only address, size and device are known.
+	 * Called too, before alloc, for a block whose address is handed out again though its free was never seen: what
+	 * alloc began and free ended is always what is live.
+	 */
 	int (*free)(void *self, const struct vt_replay *replay, const struct vt_item *item, const struct vt_block *block, struct vt_err *err);
 	int (*driver)(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device, struct vt_err *err);
 	int (*op)(void *self, const struct vt_replay *replay, const struct vt_item *item, struct vt_err *err);
