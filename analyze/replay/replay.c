@@ -168,15 +168,23 @@ static int end_block(struct vt_replay *replay, const struct vt_item *item, const
 	return 0;
 }
 
-struct purge {
-	struct vt_buf blocks;
-};
-
 static int collect_block(void *arg, const struct vt_block *block)
 {
-	struct purge *purge = arg;
+	return vt_buf_append(arg, block, sizeof(*block));
+}
 
-	return vt_buf_append(&purge->blocks, block, sizeof(*block));
+static int end_blocks(struct vt_replay *replay, const struct vt_item *item, const struct vt_buf *blocks, struct vt_err *err)
+{
+	const struct vt_block *block = (const struct vt_block *)(const void *)blocks->data;
+	struct vt_block taken;
+
+	for (size_t n = blocks->bytes / sizeof(*block); n; n--, block++) {
+		if (!vt_blocks_take(&replay->blocks, block->device, block->address, &taken))
+			continue;
+		close_block(device_at(replay, block->device), &taken);
+		TELL(replay, free, item, &taken, err);
+	}
+	return 0;
 }
 
 /*
@@ -186,24 +194,17 @@ static int collect_block(void *arg, const struct vt_block *block)
 static int leave_pool(struct vt_replay *replay, const struct vt_item *item, uint32_t index, struct vt_err *err)
 {
 	struct vt_device *device = device_at(replay, index);
-	struct purge purge = { 0 };
-	int r = vt_replay_each_live(replay, index, collect_block, &purge);
-	struct vt_block *blocks = (struct vt_block *)(void *)purge.blocks.data, taken;
+	struct vt_buf blocks = { 0 };
+	int r = vt_replay_each_live(replay, index, collect_block, &blocks);
 
-	for (size_t i = 0; !r && i < purge.blocks.bytes / sizeof(*blocks); i++) {
-		vt_blocks_take(&replay->blocks, index, blocks[i].address, &taken);
-		close_block(device, &taken);
-	}
-	vt_buf_done(&purge.blocks);
-	if (r < 0)
-		return out_of_memory(err);
+	r = r < 0 ? out_of_memory(err) : end_blocks(replay, item, &blocks, err);
+	vt_buf_done(&blocks);
 	device->pool_backend = false;
 	device->reported_bytes = device->peak_allocated_bytes = device->peak_allocated_ns = 0;
 	device->reserved_bytes = device->peak_reserved_bytes = device->peak_reserved_ns = 0;
 	device->allocs = device->frees = device->unknown_frees = device->replaced_blocks = 0;
 	device->allocated_total_bytes = device->freed_total_bytes = 0;
-	(void)item;
-	return 0;
+	return r;
 }
 
 static int on_tensor(struct vt_replay *replay, const struct vt_item *item, struct vt_err *err)
