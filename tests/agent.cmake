@@ -26,3 +26,9 @@ if(NOT VT_SANITIZE MATCHES thread)
     ${PROJECT_BINARY_DIR}/tests/fake)
   set_tests_properties(e2e.python_stacks PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 endif()
+
+find_program(VT_PYTHON3 python3)
+if(VT_PYTHON3)
+  add_test(NAME e2e.agent_rings COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/agent_rings.py
+    $<TARGET_FILE:vt_agent> ${PROJECT_BINARY_DIR}/tests/fake)
+endif()

@@ -4,9 +4,15 @@
 #include "capture/agent/intern.h"
 #include "capture/agent/state.h"
 
+/*
+ * A str's flags: kind (bytes per character), compact, ascii. Below them in their word lies "interned", two bits wide,
+ * but 16 in some releases of 3.14; a string that is not compact under the one reading is read the other way.
+ */
 #define FLAG_KIND 7u
 #define FLAG_COMPACT 8u
 #define FLAG_ASCII 16u
+#define INTERNED_BITS 2u
+#define INTERNED_BITS_WIDE 16u
 
 static bool is_a(const void *object, const void *type)
 {
@@ -44,6 +50,13 @@ static uint32_t read_character(const uint8_t *data, uint64_t index, uint32_t kin
 	return c;
 }
 
+static uint32_t str_flags(const void *str)
+{
+	uint32_t word = vt_py_u32(str, VT_PY_STR_FLAGS);
+
+	return word >> (word >> INTERNED_BITS & FLAG_COMPACT ? INTERNED_BITS : INTERNED_BITS_WIDE);
+}
+
 static uint32_t intern_str(struct vt_thread *thread, const struct vt_python_layout *layout, const void *str,
 			   char *scratch)
 {
@@ -55,7 +68,7 @@ static uint32_t intern_str(struct vt_thread *thread, const struct vt_python_layo
 
 	if (!is_a(str, layout->str_type))
 		return vt_intern_string(thread, unreadable, 1);
-	flags = vt_py_u32(str, VT_PY_STR_FLAGS) >> layout->str_flags_shift;
+	flags = str_flags(str);
 	size = vt_py_u64(str, VT_PY_SIZE);
 	kind = flags & FLAG_KIND;
 	if (!(flags & FLAG_COMPACT) || (kind != 1 && kind != 2 && kind != 4))

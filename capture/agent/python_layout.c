@@ -7,30 +7,28 @@
 #include "capture/agent/loader.h"
 
 /* clang-format off */
-/* The fields of struct vt_python_layout up to the str flags; checked against offsetof of each version's own headers. */
+/* The fields of struct vt_python_layout that depend on the version; checked against offsetof of each version's own headers. */
 static const struct vt_python_layout layouts[] = {
 	{ .version = 0x0309, .tstate_frame = 24, .frame_previous = 24, .frame_code = 32, .frame_instruction = 104,
 	  .instruction_scale = 1, .code_first_line = 40, .code_filename = 104, .code_qualname = 112,
-	  .code_linetable = 120, .str_ascii = 48, .str_compact = 72, .str_flags_shift = 2 },
+	  .code_linetable = 120, .str_ascii = 48, .str_compact = 72 },
 	{ .version = 0x030a, .tstate_frame = 24, .frame_previous = 24, .frame_code = 32, .frame_instruction = 96,
 	  .instruction_scale = 2, .code_first_line = 40, .code_filename = 104, .code_qualname = 112,
-	  .code_linetable = 120, .str_ascii = 48, .str_compact = 72, .str_flags_shift = 2 },
+	  .code_linetable = 120, .str_ascii = 48, .str_compact = 72 },
 	{ .version = 0x030b, .tstate_frame = 56, .has_cframe = true, .cframe_current = 8, .frame_code = 32,
 	  .frame_previous = 48, .frame_instruction = 56, .frame_owner = 69, .code_first_line = 72,
 	  .code_filename = 112, .code_qualname = 128, .code_linetable = 136, .code_instructions = 184,
-	  .str_ascii = 48, .str_compact = 72, .str_flags_shift = 2 },
+	  .str_ascii = 48, .str_compact = 72 },
 	{ .version = 0x030c, .tstate_frame = 56, .has_cframe = true, .cframe_current = 0, .frame_code = 0,
 	  .frame_previous = 8, .frame_instruction = 56, .frame_owner = 70, .code_first_line = 68,
 	  .code_filename = 112, .code_qualname = 128, .code_linetable = 136, .code_instructions = 192,
-	  .code_version = 92, .str_ascii = 40, .str_compact = 56, .str_flags_shift = 2 },
+	  .code_version = 92, .str_ascii = 40, .str_compact = 56 },
 	{ .version = 0x030d, .tstate_frame = 72, .frame_code = 0, .frame_previous = 8, .frame_instruction = 56,
 	  .frame_owner = 70, .code_first_line = 68, .code_filename = 112, .code_qualname = 128,
-	  .code_linetable = 136, .code_instructions = 200, .code_version = 92, .str_ascii = 40, .str_compact = 56,
-	  .str_flags_shift = 2 },
+	  .code_linetable = 136, .code_instructions = 200, .code_version = 92, .str_ascii = 40, .str_compact = 56 },
 	{ .version = 0x030e, .tstate_frame = 72, .frame_code = 0, .frame_previous = 8, .frame_instruction = 56,
 	  .frame_owner = 74, .tagged_code = true, .code_first_line = 68, .code_filename = 112, .code_qualname = 128,
-	  .code_linetable = 136, .code_instructions = 208, .code_version = 92, .str_ascii = 40, .str_compact = 56,
-	  .str_flags_shift = 16 },
+	  .code_linetable = 136, .code_instructions = 208, .code_version = 92, .str_ascii = 40, .str_compact = 56 },
 };
 /* clang-format on */
 

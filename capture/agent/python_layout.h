@@ -33,10 +33,9 @@ struct vt_python_layout {
 	uint16_t code_first_line;
 	uint16_t code_instructions; /* 0: not needed */
 	uint16_t code_version;	    /* uint32_t, unique per code object; 0: no such field */
-	/* str: the characters of ASCII and of other compact strings; the flags' place */
+	/* str: the characters of ASCII and of other compact strings */
 	uint16_t str_ascii;
 	uint16_t str_compact;
-	uint8_t str_flags_shift; /* in the 32-bit word at offset 32: kind (3 bits), compact, ascii */
 	/* the interpreter's types, for comparison alone */
 	const void *code_type;
 	const void *str_type;
