@@ -24,7 +24,9 @@ endif()
 if(NOT VT_SANITIZE MATCHES thread)
   add_test(NAME e2e.python_stacks COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/python_stacks.sh ${VT_AGENT_PRELOAD}
     ${PROJECT_BINARY_DIR}/tests/fake)
-  set_tests_properties(e2e.python_stacks PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+  add_test(NAME e2e.torch_ops COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/torch_ops.sh ${VT_AGENT_PRELOAD}
+    ${PROJECT_BINARY_DIR}/tests/fake)
+  set_tests_properties(e2e.python_stacks e2e.torch_ops PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 endif()
 
 find_program(VT_PYTHON3 python3)
