@@ -34,6 +34,13 @@ struct vt_open_op {
 	uint32_t forward_thread;
 };
 
+/* The watched driver call that a thread is in; driver calls do not nest (cupti_memory.c). */
+struct vt_open_call {
+	uint64_t start_ns;    /* 0: none */
+	uint64_t pool;        /* CUmemoryPool that a stream-ordered free takes from */
+	uint32_t correlation; /* CUPTI's number of the call */
+};
+
 /* Everything the agent knows about one thread; made at its first event, never freed (reused after the thread's end). */
 struct vt_thread {
 	struct vt_ring_writer writer;
@@ -49,6 +56,7 @@ struct vt_thread {
 	struct vt_thread *next_idle;   /* thread.c, once the thread has ended */
 	uint32_t unserved;	       /* events lost for want of a ring */
 	uint32_t async_seen;	       /* torch_ops.c: async ends that were looked at */
+	struct vt_open_call driver_call;
 };
 
 /* Where an event comes from: the op and the Python line that the calling thread is in. */

@@ -1,0 +1,11 @@
+# The driver-level capture. Needs no header and no library of NVIDIA's: everything of theirs is found while running.
+set(VT_AGENT_CUPTI_SOURCES
+  cuda_driver.c
+  cupti.c
+  cupti_broker.c
+  cupti_decode.c
+  cupti_load.c
+  cupti_memory.c
+  cupti_pool.c
+  device.c
+  nvml.c)
