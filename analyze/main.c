@@ -29,7 +29,8 @@ static const struct command {
 
 static void print_help(FILE *out)
 {
-	fprintf(out, "vramtrace: where did the GPU memory go?\n\nUsage: vramtrace COMMAND [OPTIONS] [FILE]\n\nCommands:\n");
+	fprintf(out,
+		"vramtrace: where did the GPU memory go?\n\nUsage: vramtrace COMMAND [OPTIONS] [FILE]\n\nCommands:\n");
 	for (size_t i = 0; i < VT_ARRAY_SIZE(commands); i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
 	fprintf(out, "  %-10s %s\n", "help", "this, or the options of one command: vramtrace help COMMAND");

@@ -65,8 +65,8 @@ static void print_row(const struct vt_option *row)
 
 static void print_help(const struct vt_usage *usage, const struct table *table)
 {
-	printf("Usage: vramtrace %s [OPTIONS]%s%s\n\n%s\n", usage->command, *usage->operands ? " " : "", usage->operands,
-	       usage->summary);
+	printf("Usage: vramtrace %s [OPTIONS]%s%s\n\n%s\n", usage->command, *usage->operands ? " " : "",
+	       usage->operands, usage->summary);
 	if (table->nown)
 		printf("\nOptions:\n");
 	for (size_t i = 0; i < table->nown; i++)

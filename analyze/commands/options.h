@@ -11,7 +11,7 @@
 #include "schema/base/err.h"
 
 enum vt_option_kind {
-	VT_OPTION_FLAG,   /* bool: becomes true */
+	VT_OPTION_FLAG,	  /* bool: becomes true */
 	VT_OPTION_STRING, /* const char * */
 	VT_OPTION_COUNT,  /* uint64_t: a plain number */
 	VT_OPTION_BYTES,  /* uint64_t: 1536, 64K, 1.5G, 2GiB */
@@ -19,8 +19,8 @@ enum vt_option_kind {
 };
 
 struct vt_option {
-	const char *name;     /* long name, without dashes; NULL ends the table */
-	char letter;          /* short name or 0 */
+	const char *name; /* long name, without dashes; NULL ends the table */
+	char letter;	  /* short name or 0 */
 	enum vt_option_kind kind;
 	void *value;
 	const char *argument; /* name of the argument in the help; NULL for flags */
@@ -38,11 +38,11 @@ struct vt_usage {
 struct vt_common_options {
 	bool json;
 	bool quiet;
-	const char *color;    /* "auto", "always", "never" */
-	int64_t device;       /* -1: all */
-	int64_t process;      /* -1: all; id as `info` prints it, or pid */
-	uint64_t top;         /* rows in tables; 10 */
-	const char *at;       /* "peak", "oom", "end" or a time such as 1.5s; NULL: the command's own default */
+	const char *color; /* "auto", "always", "never" */
+	int64_t device;	   /* -1: all */
+	int64_t process;   /* -1: all; id as `info` prints it, or pid */
+	uint64_t top;	   /* rows in tables; 10 */
+	const char *at;	   /* "peak", "oom", "end" or a time such as 1.5s; NULL: the command's own default */
 };
 
 /*

@@ -117,8 +117,9 @@ void vt_screen_spark(const struct vt_screen *screen, const uint64_t *values, uin
 	const char *const *marks = screen->unicode ? blocks : ascii;
 	size_t top = VT_ARRAY_SIZE(blocks) - 1;
 
-	for (uint32_t i = 0; i < n && full == 0; i++)
-		full = values[i] > full ? values[i] : full;
+	if (!full)
+		for (uint32_t i = 0; i < n; i++)
+			full = values[i] > full ? values[i] : full;
 	for (uint32_t i = 0; i < n; i++) {
 		double share = full ? (double)values[i] / (double)full : 0;
 		size_t level = share >= 1 ? top : (size_t)(share * (double)top + 0.5);

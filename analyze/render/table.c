@@ -10,7 +10,7 @@
 #include "schema/base/utf8.h"
 
 #define COLUMNS_MAX 24
-#define GAP 2           /* columns between two cells */
+#define GAP 2		 /* columns between two cells */
 #define ELASTIC_LEAST 12 /* an elastic column is never cut below this */
 
 struct column {

@@ -22,7 +22,8 @@ struct vt_screen {
 void vt_screen_init(struct vt_screen *screen, FILE *out, const char *color);
 void vt_screen_heading(const struct vt_screen *screen, const char *text);
 /* A wrapped paragraph, printf-like, and its line end; indent columns at the left. Line breaks in the text are kept. */
-__attribute__((format(printf, 3, 4))) void vt_screen_text(const struct vt_screen *screen, int indent, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void vt_screen_text(const struct vt_screen *screen, int indent,
+							  const char *format, ...);
 
 enum vt_align { VT_ALIGN_LEFT, VT_ALIGN_RIGHT };
 

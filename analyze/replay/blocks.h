@@ -13,7 +13,7 @@
 /* Zero-initialised is empty; the holder calls vt_blocks_done. */
 struct vt_blocks {
 	struct vt_block *slots; /* serial 0: empty */
-	size_t room;            /* a power of two, or 0 */
+	size_t room;		/* a power of two, or 0 */
 	size_t used;
 	uint64_t seed;
 };

@@ -9,18 +9,18 @@ enum holding_kind { HOLDING_PLAIN, HOLDING_PHYSICAL, HOLDING_POOL, HOLDING_UNCOU
 /* An allocation that lives. */
 struct holding {
 	uint64_t bytes;
-	uint64_t pool;     /* HOLDING_POOL: the pool's handle */
+	uint64_t pool; /* HOLDING_POOL: the pool's handle */
 	uint32_t device;
-	uint32_t mapped;   /* HOLDING_PHYSICAL: mappings of it */
-	uint32_t next;     /* unused: the next unused, index + 1 */
+	uint32_t mapped; /* HOLDING_PHYSICAL: mappings of it */
+	uint32_t next;	 /* unused: the next unused, index + 1 */
 	enum holding_kind kind;
-	bool released;     /* HOLDING_PHYSICAL: by cuMemRelease; it ends with its last mapping */
+	bool released; /* HOLDING_PHYSICAL: by cuMemRelease; it ends with its last mapping */
 };
 
 struct mapping {
 	uint64_t bytes;
 	uint32_t holding;
-	uint32_t next;     /* unused: as in struct holding */
+	uint32_t next; /* unused: as in struct holding */
 };
 
 /* One 64-bit key for both: two pairs that meet by chance (or craft) confuse their own figures and nothing else. */
@@ -165,7 +165,10 @@ static int pool_alloc(struct vt_driver *driver, uint32_t process, uint32_t devic
 		      struct vt_driver_effect *ret)
 {
 	const struct holding holding = {
-		.bytes = call->size_bytes, .pool = call->handle, .device = device, .kind = HOLDING_POOL,
+		.bytes = call->size_bytes,
+		.pool = call->handle,
+		.device = device,
+		.kind = HOLDING_POOL,
 	};
 	struct vt_driver_pool *pool;
 	int r = begin(driver, &driver->by_address, key_of(process, call->address), &holding, ret);

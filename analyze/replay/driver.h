@@ -17,34 +17,34 @@
 #include "schema/event.h"
 
 struct vt_driver_pool {
-	uint32_t device;          /* the replay's index */
-	uint64_t reserved_bytes;  /* as read, or the bytes of the blocks in use */
+	uint32_t device;	 /* the replay's index */
+	uint64_t reserved_bytes; /* as read, or the bytes of the blocks in use */
 	uint64_t used_bytes;
-	uint64_t block_bytes;     /* sum of the sizes asked for by live blocks */
-	bool read;                /* the driver's own figures came with some call */
+	uint64_t block_bytes; /* sum of the sizes asked for by live blocks */
+	bool read;	      /* the driver's own figures came with some call */
 };
 
 /* Zero-initialised is empty; the holder calls vt_driver_done. */
 struct vt_driver {
-	struct vt_map by_address;  /* key: process and address -> holdings */
-	struct vt_map by_handle;   /* key: process and handle -> holdings, of cuMemCreate */
-	struct vt_map by_mapping;  /* key: process and address -> mappings */
-	struct vt_map by_pool;     /* key: device and pool -> pools */
-	struct vt_buf holdings;    /* struct holding */
-	struct vt_buf mappings;    /* struct mapping */
-	struct vt_buf pools;       /* struct vt_driver_pool */
+	struct vt_map by_address;	       /* key: process and address -> holdings */
+	struct vt_map by_handle;	       /* key: process and handle -> holdings, of cuMemCreate */
+	struct vt_map by_mapping;	       /* key: process and address -> mappings */
+	struct vt_map by_pool;		       /* key: device and pool -> pools */
+	struct vt_buf holdings;		       /* struct holding */
+	struct vt_buf mappings;		       /* struct mapping */
+	struct vt_buf pools;		       /* struct vt_driver_pool */
 	uint32_t spare_holding, spare_mapping; /* heads of the lists of unused ones, index + 1 */
 };
 
 /* What one call did. */
 struct vt_driver_effect {
-	uint32_t device;      /* that holds the bytes: for a free, that of the allocation */
-	uint64_t bytes;       /* change of the physical bytes held there, modulo 2^64 */
-	bool pool_call;       /* the pool figures below are set */
-	bool pool_alloc;      /* a block of a stream-ordered pool began */
-	bool pool_free;       /* one ended */
-	uint64_t size_bytes;  /* of that block */
-	uint64_t pool;        /* its pool's handle */
+	uint32_t device;			       /* that holds the bytes: for a free, that of the allocation */
+	uint64_t bytes;				       /* change of the physical bytes held there, modulo 2^64 */
+	bool pool_call;				       /* the pool figures below are set */
+	bool pool_alloc;			       /* a block of a stream-ordered pool began */
+	bool pool_free;				       /* one ended */
+	uint64_t size_bytes;			       /* of that block */
+	uint64_t pool;				       /* its pool's handle */
 	uint64_t pool_used_bytes, pool_reserved_bytes; /* of the pool, after the call */
 };
 

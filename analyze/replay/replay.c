@@ -18,7 +18,7 @@ enum backend { BACKEND_UNKNOWN, BACKEND_NATIVE, BACKEND_POOL };
 
 struct vt_replay {
 	struct vt_buf listeners;   /* struct vt_listener */
-	struct vt_buf devices;     /* struct vt_device */
+	struct vt_buf devices;	   /* struct vt_device */
 	struct vt_buf seen_tensor; /* bool per device: tensor events came */
 	struct vt_map device_of;   /* process, type, index -> index into devices */
 	struct vt_map ordinal_of;  /* process -> the device its driver calls last named */
@@ -27,23 +27,23 @@ struct vt_replay {
 	struct vt_driver driver;
 	uint64_t serial;
 	uint64_t first_ns, last_ns;
-	uint64_t last_key;         /* the last look-up in device_of, and its result */
+	uint64_t last_key; /* the last look-up in device_of, and its result */
 	uint32_t last_device;
 	bool any;
 };
 
 /* Calls one callback of every listener that has it; ends the calling function where a listener fails. */
-#define TELL(replay, callback, ...)                                                                           \
-	do {                                                                                                  \
-		const struct vt_listener *l_ = (const struct vt_listener *)(const void *)(replay)->listeners.data; \
-		size_t n_ = (replay)->listeners.bytes / sizeof(*l_);                                          \
-                                                                                                              \
-		for (size_t i_ = 0; i_ < n_; i_++) {                                                          \
-			int r_ = l_[i_].callback ? l_[i_].callback(l_[i_].self, (replay), __VA_ARGS__) : 0;  \
-                                                                                                              \
-			if (VT_UNLIKELY(r_ < 0))                                                              \
-				return r_;                                                                    \
-		}                                                                                             \
+#define TELL(replay, callback, ...)                                                                                    \
+	do {                                                                                                           \
+		const struct vt_listener *l_ = (const struct vt_listener *)(const void *)(replay)->listeners.data;     \
+		size_t n_ = (replay)->listeners.bytes / sizeof(*l_);                                                   \
+                                                                                                                       \
+		for (size_t i_ = 0; i_ < n_; i_++) {                                                                   \
+			int r_ = l_[i_].callback ? l_[i_].callback(l_[i_].self, (replay), __VA_ARGS__) : 0;            \
+                                                                                                                       \
+			if (VT_UNLIKELY(r_ < 0))                                                                       \
+				return r_;                                                                             \
+		}                                                                                                      \
 	} while (0)
 
 static struct vt_device *device_at(const struct vt_replay *replay, uint32_t index)
@@ -83,7 +83,10 @@ static int find_device(struct vt_replay *replay, uint32_t process, uint16_t type
 	*ret = vt_map_find(&replay->device_of, key);
 	if (*ret == VT_MAP_NONE) {
 		const struct vt_device fresh = {
-			.process = process, .device_type = type, .device = device, .min_free_bytes = UINT64_MAX,
+			.process = process,
+			.device_type = type,
+			.device = device,
+			.min_free_bytes = UINT64_MAX,
 		};
 
 		*ret = vt_replay_device_count(replay);
@@ -173,7 +176,8 @@ static int collect_block(void *arg, const struct vt_block *block)
 	return vt_buf_append(arg, block, sizeof(*block));
 }
 
-static int end_blocks(struct vt_replay *replay, const struct vt_item *item, const struct vt_buf *blocks, struct vt_err *err)
+static int end_blocks(struct vt_replay *replay, const struct vt_item *item, const struct vt_buf *blocks,
+		      struct vt_err *err)
 {
 	const struct vt_block *block = (const struct vt_block *)(const void *)blocks->data;
 	struct vt_block taken;
@@ -232,7 +236,9 @@ static int on_tensor(struct vt_replay *replay, const struct vt_item *item, struc
 	peak = take_reported(device, tensor->allocated_bytes, item->time_ns);
 	if (tensor->size_bytes < 0) {
 		const struct vt_block freed = {
-			.address = tensor->address, .size_bytes = 0 - (uint64_t)tensor->size_bytes, .device = index,
+			.address = tensor->address,
+			.size_bytes = 0 - (uint64_t)tensor->size_bytes,
+			.device = index,
 		};
 
 		return end_block(replay, item, &freed, err);
@@ -291,7 +297,9 @@ static int on_pool_call(struct vt_replay *replay, const struct vt_item *item, co
 	peak = take_reported(device, effect->pool_used_bytes, item->time_ns);
 	if (effect->pool_free) {
 		const struct vt_block freed = {
-			.address = call->address, .size_bytes = effect->size_bytes, .device = effect->device,
+			.address = call->address,
+			.size_bytes = effect->size_bytes,
+			.device = effect->device,
 		};
 
 		return end_block(replay, item, &freed, err);

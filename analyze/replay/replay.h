@@ -22,11 +22,11 @@ struct vt_block {
 	uint64_t address;
 	uint64_t size_bytes;
 	uint64_t alloc_ns;
-	uint64_t serial;      /* counts allocations over the whole trace, from 1 */
-	uint32_t device;      /* index into the replay's devices */
+	uint64_t serial; /* counts allocations over the whole trace, from 1 */
+	uint32_t device; /* index into the replay's devices */
 	uint32_t thread;
-	uint32_t op;          /* op_node of the allocating op */
-	uint32_t stack;       /* Python stack of the allocation */
+	uint32_t op;	/* op_node of the allocating op */
+	uint32_t stack; /* Python stack of the allocation */
 };
 
 /* The state of one (process, device type, device) after the events so far. */
@@ -40,27 +40,27 @@ struct vt_device {
 	uint64_t reserved_bytes;       /* [reserved_bytes.all.current] */
 	uint64_t peak_allocated_bytes; /* of reported_bytes [allocated_bytes.all.peak] */
 	uint64_t peak_allocated_ns;
-	uint64_t peak_reserved_bytes;  /* [reserved_bytes.all.peak] */
+	uint64_t peak_reserved_bytes; /* [reserved_bytes.all.peak] */
 	uint64_t peak_reserved_ns;
-	uint64_t allocs;               /* [allocation.all.allocated] */
+	uint64_t allocs; /* [allocation.all.allocated] */
 	uint64_t frees;
 	uint64_t allocated_total_bytes; /* [allocated_bytes.all.allocated] */
 	uint64_t freed_total_bytes;
 	uint64_t live_blocks;
-	uint64_t unknown_frees;        /* frees of blocks whose allocation is not in the trace */
-	uint64_t replaced_blocks;      /* allocations at an address whose block was still live: that block was closed */
-	uint64_t mismatches;           /* events after which our sum and the allocator's total moved differently */
+	uint64_t unknown_frees;	  /* frees of blocks whose allocation is not in the trace */
+	uint64_t replaced_blocks; /* allocations at an address whose block was still live: that block was closed */
+	uint64_t mismatches;	  /* events after which our sum and the allocator's total moved differently */
 	/* From the driver_memory events. */
-	uint64_t driver_bytes;         /* physical bytes now held by calls seen: cuMemAlloc, cuMemCreate, pools' reserve;
-					* of the HOST device: pinned and registered host memory */
+	uint64_t driver_bytes; /* physical bytes now held by calls seen: cuMemAlloc, cuMemCreate, pools' reserve;
+				* of the HOST device: pinned and registered host memory */
 	uint64_t peak_driver_bytes;
-	uint64_t driver_failures;      /* calls that returned out of memory */
-	bool pool_backend;             /* totals come from a stream-ordered pool (backend:cudaMallocAsync) */
+	uint64_t driver_failures; /* calls that returned out of memory */
+	bool pool_backend;	  /* totals come from a stream-ordered pool (backend:cudaMallocAsync) */
 	/* From the samples. */
-	uint64_t total_bytes;          /* device capacity; 0: not known */
-	uint64_t free_bytes;           /* at the last sample */
-	uint64_t process_bytes;        /* booked by the driver for this process at the last sample; 0: not known */
-	uint64_t min_free_bytes;       /* UINT64_MAX: no sample yet */
+	uint64_t total_bytes;	 /* device capacity; 0: not known */
+	uint64_t free_bytes;	 /* at the last sample */
+	uint64_t process_bytes;	 /* booked by the driver for this process at the last sample; 0: not known */
+	uint64_t min_free_bytes; /* UINT64_MAX: no sample yet */
 };
 
 struct vt_listener {
@@ -71,20 +71,26 @@ struct vt_listener {
 	 *
 	 * All may be NULL. Non-zero (negative) ends the replay with that code; fill err.
 	 */
-	int (*alloc)(void *self, const struct vt_replay *replay, const struct vt_item *item, const struct vt_block *block, struct vt_err *err);
+	int (*alloc)(void *self, const struct vt_replay *replay, const struct vt_item *item,
+		     const struct vt_block *block, struct vt_err *err);
 	/*
 	 * block->serial 0: allocated before the capture or lost; then only address, size and device are known.
 	 * Called too, before alloc, for a block whose address is handed out again though its free was never seen: what
 	 * alloc began and free ended is always what is live.
 	 */
-	int (*free)(void *self, const struct vt_replay *replay, const struct vt_item *item, const struct vt_block *block, struct vt_err *err);
-	int (*driver)(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device, struct vt_err *err);
+	int (*free)(void *self, const struct vt_replay *replay, const struct vt_item *item,
+		    const struct vt_block *block, struct vt_err *err);
+	int (*driver)(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
+		      struct vt_err *err);
 	int (*op)(void *self, const struct vt_replay *replay, const struct vt_item *item, struct vt_err *err);
-	int (*sample)(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device, struct vt_err *err);
-	int (*oom)(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device, struct vt_err *err);
+	int (*sample)(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
+		      struct vt_err *err);
+	int (*oom)(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
+		   struct vt_err *err);
 	int (*note)(void *self, const struct vt_replay *replay, const struct vt_item *item, struct vt_err *err);
 	/* A new maximum of reported_bytes was reached on the device (called before alloc). */
-	int (*peak)(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device, struct vt_err *err);
+	int (*peak)(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
+		    struct vt_err *err);
 	/* After the last event. */
 	int (*end)(void *self, const struct vt_replay *replay, struct vt_err *err);
 };

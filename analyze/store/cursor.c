@@ -14,19 +14,19 @@
 
 /* A run of records in order of time: a chunk's, or the table rows. */
 struct source {
-	uint64_t time_ns;      /* of the next record */
-	uint64_t rank;         /* place in the file: decides between equal times */
-	const char *record;    /* the next */
-	uint32_t left;         /* records from there on */
+	uint64_t time_ns;   /* of the next record */
+	uint64_t rank;	    /* place in the file: decides between equal times */
+	const char *record; /* the next */
+	uint32_t left;	    /* records from there on */
 	uint32_t process;
 	const struct vt_event *event;
-	struct vt_slot *slot;  /* NULL: table rows */
+	struct vt_slot *slot; /* NULL: table rows */
 };
 
 /* A row of oom or note. */
 struct row {
 	uint64_t time_ns;
-	size_t index;          /* keeps rows of equal time in their order */
+	size_t index; /* keeps rows of equal time in their order */
 	uint32_t process;
 	const struct vt_event *event;
 	union {
@@ -39,16 +39,16 @@ struct row {
 struct vt_cursor {
 	struct vt_store *store;
 	struct vt_cursor_options options;
-	struct vt_buf infos;   /* struct vt_chunk_info: the chunks wanted, in order */
-	struct vt_buf rows;    /* struct row, in order */
+	struct vt_buf infos; /* struct vt_chunk_info: the chunks wanted, in order */
+	struct vt_buf rows;  /* struct row, in order */
 	size_t next_row;
 	size_t ninfos;
-	size_t next_chunk;     /* chunks before this were opened */
+	size_t next_chunk; /* chunks before this were opened */
 	struct vt_prefetch prefetch;
-	struct source *heap;   /* the source of the least (time, rank) first */
+	struct source *heap; /* the source of the least (time, rank) first */
 	size_t nheap, room;
-	bool advance;          /* the first source's record was handed out by the last call */
-	uint64_t horizon_ns;   /* nothing that is not in heap[0] comes before this */
+	bool advance;	     /* the first source's record was handed out by the last call */
+	uint64_t horizon_ns; /* nothing that is not in heap[0] comes before this */
 	uint64_t open_bytes;
 	uint64_t done_events, total_events;
 };
@@ -173,7 +173,8 @@ static size_t row_count(const struct vt_cursor *cursor)
 	return cursor->rows.bytes / sizeof(struct row);
 }
 
-/* Table rows are one source that shows one row at a time: the rows differ in kind. They come after chunks of equal time. */
+/* Table rows are one source that shows one row at a time: the rows differ in kind. They come after chunks of equal
+ * time. */
 static int push_row(struct vt_cursor *cursor, struct vt_err *err)
 {
 	const struct row *row;
@@ -336,7 +337,8 @@ static int load(struct vt_cursor *cursor, struct vt_err *err)
 	return r < 0 ? r : open_due(cursor, err);
 }
 
-int vt_cursor_open(struct vt_cursor **ret, struct vt_store *store, const struct vt_cursor_options *options, struct vt_err *err)
+int vt_cursor_open(struct vt_cursor **ret, struct vt_store *store, const struct vt_cursor_options *options,
+		   struct vt_err *err)
 {
 	struct vt_cursor *cursor = calloc(1, sizeof(*cursor));
 	int r;

@@ -16,14 +16,15 @@ static int check_times(const struct vt_slot *slot, struct vt_err *err)
 	uint64_t last = slot->info.first_ns;
 
 	if (rows->nrecords != slot->info.events)
-		return vt_err_set(err, VT_E_CORRUPT, "holds %" PRIu32 " events where its row says %" PRIu32, rows->nrecords,
-				  slot->info.events);
+		return vt_err_set(err, VT_E_CORRUPT, "holds %" PRIu32 " events where its row says %" PRIu32,
+				  rows->nrecords, slot->info.events);
 	for (uint32_t i = 0; i < rows->nrecords; i++, record += rows->event->size) {
 		uint64_t time = vt_record_time(record);
 
 		if (time < last)
-			return vt_err_set(err, VT_E_CORRUPT, "time falls from %" PRIu64 " to %" PRIu64 " at event %" PRIu32,
-					  last, time, i);
+			return vt_err_set(err, VT_E_CORRUPT,
+					  "time falls from %" PRIu64 " to %" PRIu64 " at event %" PRIu32, last, time,
+					  i);
 		last = time;
 	}
 	if (rows->nrecords && (vt_record_time(rows->records) != slot->info.first_ns || last != slot->info.last_ns))
@@ -69,7 +70,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-void vt_prefetch_init(struct vt_prefetch *prefetch, struct vt_store *store, const struct vt_chunk_info *infos, size_t ninfos)
+void vt_prefetch_init(struct vt_prefetch *prefetch, struct vt_store *store, const struct vt_chunk_info *infos,
+		      size_t ninfos)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned wanted = cpus > VT_PREFETCH_WORKERS_MAX ? VT_PREFETCH_WORKERS_MAX : cpus > 2 ? (unsigned)cpus - 1 : 1;

@@ -26,7 +26,7 @@ struct vt_slot {
 	struct vt_chunk_coder *coder;
 	struct vt_buf blob;
 	enum vt_slot_state state; /* access under vt_prefetch.lock while in the queue */
-	int result;               /* of the decoding; err if negative */
+	int result;		  /* of the decoding; err if negative */
 	struct vt_chunk_rows rows;
 	struct vt_err err;
 };
@@ -35,9 +35,9 @@ struct vt_prefetch {
 	struct vt_store *store;
 	const struct vt_chunk_info *infos;
 	size_t ninfos;
-	size_t next_info;             /* the first that was not queued yet */
-	struct vt_slot *spare;        /* the caller's thread only */
-	unsigned queued;              /* the caller's thread only: length of the queue */
+	size_t next_info;	      /* the first that was not queued yet */
+	struct vt_slot *spare;	      /* the caller's thread only */
+	unsigned queued;	      /* the caller's thread only: length of the queue */
 	struct vt_slot *first, *last; /* the queue, in the order of infos; under lock */
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
@@ -47,7 +47,8 @@ struct vt_prefetch {
 };
 
 /* infos are borrowed. */
-void vt_prefetch_init(struct vt_prefetch *prefetch, struct vt_store *store, const struct vt_chunk_info *infos, size_t ninfos);
+void vt_prefetch_init(struct vt_prefetch *prefetch, struct vt_store *store, const struct vt_chunk_info *infos,
+		      size_t ninfos);
 /*
  * The next chunk of the list, decoded and checked: times rise and agree with the chunk's row. 1 and the slot, which is
  * the caller's until vt_prefetch_recycle; 0 at the end; negative with the chunk named.

@@ -18,12 +18,12 @@
 struct raw_string {
 	uint64_t key;
 	size_t offset, bytes; /* in loader.raw */
-	bool is_table;        /* a line table and nothing else */
+	bool is_table;	      /* a line table and nothing else */
 };
 
 struct code {
 	uint32_t function, file; /* raw strings until texts are made, then texts; VT_MAP_NONE: unknown */
-	uint32_t table;          /* raw string */
+	uint32_t table;		 /* raw string */
 	uint32_t first_line, python;
 };
 
@@ -34,7 +34,7 @@ struct frame {
 
 struct node {
 	uint32_t process, id, parent;
-	uint32_t what;  /* stack: index of the frame, or VT_MAP_NONE; op: text of the name */
+	uint32_t what;	/* stack: index of the frame, or VT_MAP_NONE; op: text of the name */
 	uint32_t scope; /* op */
 };
 
@@ -44,13 +44,14 @@ struct loader {
 	struct vt_buf raw;
 	struct vt_buf strings; /* struct raw_string */
 	struct vt_map string_of;
-	struct vt_buf codes;   /* struct code */
+	struct vt_buf codes; /* struct code */
 	struct vt_map code_of;
-	struct vt_buf frames;  /* struct frame */
+	struct vt_buf frames; /* struct frame */
 	struct vt_map frame_of;
-	struct vt_buf stacks;  /* struct node */
-	struct vt_buf ops;     /* struct node */
-	struct vt_map code_keys, place_keys, stack_keys; /* numbers for equal (function, file), (code, line), (parent, place) */
+	struct vt_buf stacks; /* struct node */
+	struct vt_buf ops;    /* struct node */
+	struct vt_map code_keys, place_keys,
+		stack_keys; /* numbers for equal (function, file), (code, line), (parent, place) */
 	uint64_t line_bytes;
 };
 
@@ -73,7 +74,9 @@ static int load_string(void *arg, uint32_t process, const struct vt_rec *rec)
 	const struct vt_string *string = (const struct vt_string *)(const void *)rec;
 	struct loader *loader = arg;
 	struct raw_string raw = {
-		.key = vt_symbols_key(process, string->id), .offset = loader->raw.bytes, .bytes = string->size_bytes,
+		.key = vt_symbols_key(process, string->id),
+		.offset = loader->raw.bytes,
+		.bytes = string->size_bytes,
 	};
 	int r = claim(&loader->string_of, process, string->id, loader->strings.bytes / sizeof(raw));
 
@@ -165,14 +168,16 @@ static uint32_t decode_line(struct loader *loader, const struct code *code, uint
 	loader->line_bytes += table->bytes;
 	if (loader->line_bytes > LINE_BYTES_MAX)
 		return 0;
-	return vt_python_line(code->python, loader->raw.data + table->offset, table->bytes, code->first_line, instruction);
+	return vt_python_line(code->python, loader->raw.data + table->offset, table->bytes, code->first_line,
+			      instruction);
 }
 
 static int load_frame(void *arg, uint32_t process, const struct vt_rec *rec)
 {
 	const struct vt_frame *frame = (const struct vt_frame *)(const void *)rec;
 	struct loader *loader = arg;
-	uint32_t index = frame->code ? vt_map_find(&loader->code_of, vt_symbols_key(process, frame->code)) : VT_MAP_NONE;
+	uint32_t index =
+		frame->code ? vt_map_find(&loader->code_of, vt_symbols_key(process, frame->code)) : VT_MAP_NONE;
 	struct frame row = { 0 };
 	int r = claim(&loader->frame_of, process, frame->id, loader->frames.bytes / sizeof(row));
 
@@ -233,8 +238,9 @@ static int settle(const struct vt_buf *nodes, const struct vt_map *index_of, str
 	ret->order = ret->parents + n;
 	ret->depths = ret->order + n;
 	for (uint32_t i = 0; i < n; i++)
-		ret->parents[i] = node[i].parent ? vt_map_find(index_of, vt_symbols_key(node[i].process, node[i].parent))
-						 : VT_TREE_NONE;
+		ret->parents[i] = node[i].parent
+					  ? vt_map_find(index_of, vt_symbols_key(node[i].process, node[i].parent))
+					  : VT_TREE_NONE;
 	vt_tree_settle(ret->parents, n, ret->order, ret->depths);
 	return 0;
 }
@@ -270,7 +276,8 @@ static int number_pair(struct vt_map *map, uint32_t a, uint32_t b, uint32_t *ret
 	return vt_map_put(map, key, *ret);
 }
 
-static int settle_stack(struct loader *loader, const struct settled *tree, uint32_t index, struct vt_symbol_stack *stacks)
+static int settle_stack(struct loader *loader, const struct settled *tree, uint32_t index,
+			struct vt_symbol_stack *stacks)
 {
 	const struct node *node = (const struct node *)(const void *)loader->stacks.data + index;
 	struct vt_symbol_stack *stack = &stacks[index];
@@ -285,7 +292,9 @@ static int settle_stack(struct loader *loader, const struct settled *tree, uint3
 		.file = frame.file,
 		.line = frame.line,
 		.parent = parent == VT_TREE_NONE ? 0 : node->parent,
-		.user = frame.is_user ? index : parent == VT_TREE_NONE ? VT_MAP_NONE : stacks[parent].user,
+		.user = frame.is_user		 ? index
+			: parent == VT_TREE_NONE ? VT_MAP_NONE
+						 : stacks[parent].user,
 	};
 	r = number_pair(&loader->code_keys, frame.function, frame.file, &key);
 	if (!r)
@@ -358,7 +367,8 @@ int vt_symbols_open(struct vt_symbols **ret, struct vt_store *store, struct vt_e
 	loader_done(&loader);
 	if (r < 0) {
 		if (r == -VT_E_NOMEM)
-			(void)vt_err_set(err, VT_E_NOMEM, "%s: no memory for its names and stacks", vt_store_path(store));
+			(void)vt_err_set(err, VT_E_NOMEM, "%s: no memory for its names and stacks",
+					 vt_store_path(store));
 		vt_symbols_close(loader.symbols);
 		return r;
 	}

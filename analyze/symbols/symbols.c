@@ -61,7 +61,8 @@ bool vt_symbols_frame(const struct vt_symbols *symbols, uint32_t process, uint32
 	return give_frame(symbols, find_stack(symbols, process, stack), ret);
 }
 
-bool vt_symbols_user_frame(const struct vt_symbols *symbols, uint32_t process, uint32_t stack, struct vt_frame_info *ret)
+bool vt_symbols_user_frame(const struct vt_symbols *symbols, uint32_t process, uint32_t stack,
+			   struct vt_frame_info *ret)
 {
 	const struct vt_symbol_stack *innermost = find_stack(symbols, process, stack);
 

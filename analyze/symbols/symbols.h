@@ -24,7 +24,7 @@ const char *vt_symbols_string(const struct vt_symbols *symbols, uint32_t process
 struct vt_op_info {
 	const char *name;
 	uint32_t parent; /* op_node of the caller; 0: outermost */
-	uint32_t scope;  /* enum vt_op_scope */
+	uint32_t scope;	 /* enum vt_op_scope */
 };
 /* false where node is 0 or unknown: *ret is then { "", 0, 0 }. */
 bool vt_symbols_op(const struct vt_symbols *symbols, uint32_t process, uint32_t node, struct vt_op_info *ret);
@@ -32,7 +32,7 @@ bool vt_symbols_op(const struct vt_symbols *symbols, uint32_t process, uint32_t 
 struct vt_frame_info {
 	const char *function; /* co_qualname */
 	const char *file;     /* co_filename, whole */
-	uint32_t line;        /* 0: not known */
+	uint32_t line;	      /* 0: not known */
 	uint32_t parent;      /* stack node of the caller; 0: outermost */
 };
 bool vt_symbols_frame(const struct vt_symbols *symbols, uint32_t process, uint32_t stack, struct vt_frame_info *ret);
@@ -41,7 +41,8 @@ bool vt_symbols_frame(const struct vt_symbols *symbols, uint32_t process, uint32
  * The frame of a stack that a user would call "my line": the innermost one whose file is not part of torch, of the
  * Python library or of site-packages; the innermost of all where there is none. false for an unknown stack.
  */
-bool vt_symbols_user_frame(const struct vt_symbols *symbols, uint32_t process, uint32_t stack, struct vt_frame_info *ret);
+bool vt_symbols_user_frame(const struct vt_symbols *symbols, uint32_t process, uint32_t stack,
+			   struct vt_frame_info *ret);
 
 /* Equal numbers for equal text over all processes: keys to group by. 0 for an unknown node or stack. */
 uint32_t vt_symbols_op_name_key(const struct vt_symbols *symbols, uint32_t process, uint32_t node);

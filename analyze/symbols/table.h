@@ -8,7 +8,7 @@
 
 /* An op_node. */
 struct vt_symbol_op {
-	uint32_t name;   /* text */
+	uint32_t name;	 /* text */
 	uint32_t parent; /* id in the process; 0: outermost */
 	uint32_t scope;
 };
@@ -17,18 +17,18 @@ struct vt_symbol_op {
 struct vt_symbol_stack {
 	uint32_t function, file; /* texts */
 	uint32_t line;
-	uint32_t parent;         /* id in the process; 0: outermost */
-	uint32_t user;           /* index of the innermost node of user code from here outwards, or VT_MAP_NONE */
-	uint32_t key;            /* equal for equal frames up to the outermost, over all processes */
+	uint32_t parent; /* id in the process; 0: outermost */
+	uint32_t user;	 /* index of the innermost node of user code from here outwards, or VT_MAP_NONE */
+	uint32_t key;	 /* equal for equal frames up to the outermost, over all processes */
 };
 
 struct vt_symbols {
 	struct vt_texts texts;
-	struct vt_map strings;  /* key -> text */
-	struct vt_map op_of;    /* key -> index into ops */
+	struct vt_map strings;	/* key -> text */
+	struct vt_map op_of;	/* key -> index into ops */
 	struct vt_map stack_of; /* key -> index into stacks */
-	struct vt_buf ops;      /* struct vt_symbol_op */
-	struct vt_buf stacks;   /* struct vt_symbol_stack */
+	struct vt_buf ops;	/* struct vt_symbol_op */
+	struct vt_buf stacks;	/* struct vt_symbol_stack */
 };
 
 /* The key of an id in the maps. */

@@ -7,9 +7,9 @@
 
 /* Zero-initialised is empty; the holder calls vt_texts_done. Text 0 is "". */
 struct vt_texts {
-	struct vt_buf bytes;    /* the texts, each with its NUL */
-	struct vt_buf offsets;  /* size_t per text: where in bytes */
-	struct vt_buf next;     /* uint32_t per text: the next of the same hash, or VT_MAP_NONE */
+	struct vt_buf bytes;   /* the texts, each with its NUL */
+	struct vt_buf offsets; /* size_t per text: where in bytes */
+	struct vt_buf next;    /* uint32_t per text: the next of the same hash, or VT_MAP_NONE */
 	struct vt_map by_hash;
 	uint64_t seed;
 };

@@ -14,7 +14,8 @@ static bool is_python_library(const char *path)
 
 		if (!length)
 			continue;
-		if (version[length] == '/' && at - path >= 4 && (!strncmp(at - 4, "/lib", 4) || !strncmp(at - 4, "ib64", 4)))
+		if (version[length] == '/' && at - path >= 4 &&
+		    (!strncmp(at - 4, "/lib", 4) || !strncmp(at - 4, "ib64", 4)))
 			return true;
 		if (!strncmp(version + length, "zip/", 4))
 			return true;
@@ -26,7 +27,7 @@ bool vt_is_user_file(const char *path)
 {
 	/* Installed packages; a checkout of PyTorch; code that torch.compile and torch.fx generate. */
 	static const char *const foreign[] = { "/site-packages/", "/dist-packages/", "/pytorch/torch/",
-					       "torchinductor_",  "<frozen ",	      "<eval_with_key>" };
+					       "torchinductor_",  "<frozen ",	     "<eval_with_key>" };
 
 	if (!*path)
 		return false;

@@ -82,7 +82,7 @@ static uint64_t unit_factor(const char *unit)
 		const char *names[3];
 		uint64_t factor;
 	} units[] = {
-		{ { "", "B", "bytes" }, 1 },	{ { "K", "KB", "KiB" }, KIB }, { { "M", "MB", "MiB" }, MIB },
+		{ { "", "B", "bytes" }, 1 },   { { "K", "KB", "KiB" }, KIB }, { { "M", "MB", "MiB" }, MIB },
 		{ { "G", "GB", "GiB" }, GIB }, { { "T", "TB", "TiB" }, TIB },
 	};
 

@@ -17,8 +17,8 @@
 struct vt_json {
 	FILE *out;
 	int depth;
-	bool compact;       /* no newlines or indentation */
-	bool named;         /* a name was written; the value comes next */
+	bool compact; /* no newlines or indentation */
+	bool named;   /* a name was written; the value comes next */
 	bool object[VT_JSON_DEPTH_MAX];
 	bool filled[VT_JSON_DEPTH_MAX];
 };
@@ -27,9 +27,9 @@ void vt_json_init(struct vt_json *json, FILE *out, bool compact);
 /* Call at depth 0: ends the line. 0, or a negative code if the file could not take it all. */
 int vt_json_done(struct vt_json *json);
 
-void vt_json_object(struct vt_json *json);      /* { ... */
+void vt_json_object(struct vt_json *json); /* { ... */
 void vt_json_object_end(struct vt_json *json);
-void vt_json_array(struct vt_json *json);       /* [ ... */
+void vt_json_array(struct vt_json *json); /* [ ... */
 void vt_json_array_end(struct vt_json *json);
 void vt_json_name(struct vt_json *json, const char *name);
 void vt_json_string(struct vt_json *json, const char *text);
@@ -47,6 +47,6 @@ void vt_json_put_i64(struct vt_json *json, const char *name, int64_t value);
 void vt_json_put_double(struct vt_json *json, const char *name, double value);
 void vt_json_put_bool(struct vt_json *json, const char *name, bool value);
 void vt_json_put_object(struct vt_json *json, const char *name); /* "name": { ... */
-void vt_json_put_array(struct vt_json *json, const char *name);  /* "name": [ ... */
+void vt_json_put_array(struct vt_json *json, const char *name);	 /* "name": [ ... */
 
 #endif

@@ -112,8 +112,8 @@ bool vt_utf8_is_unsafe(uint32_t codepoint)
 {
 	/* C0, DEL and C1 controls; marks, embeddings, overrides and isolates of bidirectional text; line separators;
 	 * invisible operators; the byte order mark; tags. */
-	static const struct range unsafe[] = { { 0, 0x1f },	  { 0x7f, 0x9f },     { 0x61c, 0x61c },
-					       { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },
+	static const struct range unsafe[] = { { 0, 0x1f },	   { 0x7f, 0x9f },	{ 0x61c, 0x61c },
+					       { 0x200b, 0x200f }, { 0x2028, 0x202e },	{ 0x2060, 0x206f },
 					       { 0xfeff, 0xfeff }, { 0xe0000, 0xe007f } };
 
 	return in_ranges(unsafe, VT_ARRAY_SIZE(unsafe), codepoint);

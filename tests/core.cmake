@@ -1,0 +1,20 @@
+# Tests of the base library, and of the analyzer below its views.
+if(NOT TARGET PkgConfig::CMOCKA)
+  pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+endif()
+
+# A helper for everybody's tests: makes traces.
+add_library(vt_trace_builder STATIC unit/trace_builder.c)
+target_include_directories(vt_trace_builder PUBLIC unit)
+target_link_libraries(vt_trace_builder PUBLIC vt_schema)
+
+foreach(stem base screen)
+  add_executable(test_${stem} unit/test_${stem}.c)
+  target_link_libraries(test_${stem} PRIVATE vt_analyze vt_trace_builder PkgConfig::CMOCKA)
+  add_test(NAME unit.${stem} COMMAND test_${stem})
+endforeach()
+
+add_executable(test_python_lines unit/test_python_lines.c)
+target_link_libraries(test_python_lines PRIVATE vt_analyze PkgConfig::CMOCKA)
+add_test(NAME unit.python_lines COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/unit/python_lines.sh $<TARGET_FILE:test_python_lines>)
+set_tests_properties(unit.python_lines PROPERTIES SKIP_RETURN_CODE 77)
