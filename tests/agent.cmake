@@ -9,8 +9,12 @@ add_executable(dump_rings fake/dump_rings.c)
 target_link_libraries(dump_rings PRIVATE vt_ring vt_schema)
 set_target_properties(fake_torch dump_rings PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/fake)
 
+set(VT_SANITIZED "")
+if(VT_SANITIZE)
+  set(VT_SANITIZED sanitized)
+endif()
 add_test(NAME arch.exports COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/arch/check_exports.sh $<TARGET_FILE:vt_agent>
-  ${PROJECT_SOURCE_DIR}/capture/agent/agent.map $<$<BOOL:${VT_SANITIZE}>:sanitized>)
+  ${PROJECT_SOURCE_DIR}/capture/agent/agent.map ${VT_SANITIZED})
 
 # What a plain program must preload to take a sanitized agent.
 set(VT_AGENT_PRELOAD $<TARGET_FILE:vt_agent>)
@@ -32,5 +36,5 @@ endif()
 find_program(VT_PYTHON3 python3)
 if(VT_PYTHON3)
   add_test(NAME e2e.agent_rings COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/agent_rings.py
-    $<TARGET_FILE:vt_agent> ${PROJECT_BINARY_DIR}/tests/fake)
+    ${VT_AGENT_PRELOAD} ${PROJECT_BINARY_DIR}/tests/fake)
 endif()
