@@ -1,0 +1,171 @@
+/* oom.c - see oom.h: takes down the state at each error. */
+#include "analyze/views/oom.h"
+
+#include "analyze/views/alloc_conf.h"
+#include "schema/base/bits.h"
+
+struct survivors {
+	uint64_t before_ns;
+	uint64_t bytes;
+};
+
+static int add_survivor(void *arg, const struct vt_block *block)
+{
+	struct survivors *survivors = arg;
+
+	if (block->alloc_ns <= survivors->before_ns)
+		survivors->bytes += block->size_bytes;
+	return 0;
+}
+
+static void take_facts(const struct vt_oom_report *report, const struct vt_replay *replay, struct vt_oom_story *story)
+{
+	const struct vt_device *state = vt_replay_device(replay, story->device);
+	const char *conf = vt_session_note(report->session, story->process, VT_note_code_ALLOCATOR_CONF, UINT64_MAX);
+	const struct vt_oom *rec = &story->rec;
+	struct vt_oom_facts *facts = &story->facts;
+	struct survivors survivors;
+
+	facts->requested_bytes = rec->requested_bytes;
+	facts->tried_bytes = vt_torch_segment_bytes(rec->requested_bytes, vt_alloc_conf_large_segment(conf));
+	facts->total_bytes = rec->device_total_bytes;
+	facts->free_bytes =
+		rec->device_free_bytes < rec->device_total_bytes ? rec->device_free_bytes : rec->device_total_bytes;
+	facts->process_bytes = rec->process_bytes;
+	facts->reserved_bytes = rec->reserved_bytes;
+	facts->allocated_bytes = rec->allocated_bytes;
+	facts->has_driver = state->peak_driver_bytes || state->driver_failures;
+	facts->driver_bytes = state->driver_bytes;
+	facts->attempt = vt_calls_attempt(report->calls, story->device);
+	/* What the driver was really asked for beats the rule. A page of an expandable segment is not the whole
+	 * request. */
+	if (facts->attempt.failures && facts->attempt.api == VT_driver_api_MEM_ALLOC)
+		facts->tried_bytes = facts->attempt.size_bytes;
+	if (facts->attempt.failures && facts->attempt.driver_before > state->driver_bytes)
+		facts->released_bytes = facts->attempt.driver_before - state->driver_bytes;
+	facts->expandable = vt_alloc_conf_expandable(conf);
+	facts->growth = vt_steps_growth(report->steps, story->device);
+	survivors = (struct survivors){ .before_ns = facts->growth.last_ns };
+	if (facts->growth.steps)
+		(void)vt_replay_each_live(replay, story->device, add_survivor, &survivors);
+	facts->survived_bytes = survivors.bytes;
+}
+
+static void take_levels(const struct vt_oom_report *report, const struct vt_replay *replay, struct vt_oom_story *story)
+{
+	const struct vt_oom *rec = &story->rec;
+	struct vt_levels levels = vt_levels_now(report->levels, replay, story->device);
+
+	levels.time_ns = rec->time_ns;
+	levels.reserved_bytes = rec->reserved_bytes;
+	levels.allocated_bytes = rec->allocated_bytes;
+	levels.has_tensors = true;
+	if (rec->device_total_bytes) {
+		levels.total_bytes = rec->device_total_bytes;
+		levels.free_bytes = story->facts.free_bytes;
+		levels.process_bytes = rec->process_bytes;
+		levels.read_ns = rec->time_ns;
+		levels.driver_then = levels.driver_bytes;
+	}
+	story->levels = levels;
+}
+
+static int take_story(struct vt_oom_report *report, const struct vt_replay *replay, struct vt_oom_story *story,
+		      struct vt_err *err)
+{
+	const struct vt_symbols *symbols = report->session->symbols;
+	const struct vt_lens lens = { replay, symbols, report->groups, story->device, VT_MOMENT_NOW };
+	struct vt_oom_facts *facts = &story->facts;
+	int r;
+
+	take_facts(report, replay, story);
+	take_levels(report, replay, story);
+	r = vt_segments_free_space(report->segments, replay, story->device, facts->requested_bytes, &facts->space, err);
+	if (r < 0)
+		return r;
+	facts->has_segments = facts->space.segments != 0;
+	vt_place_find(symbols, story->process, story->rec.op, story->rec.stack, &story->asker);
+	r = vt_holders_build(&story->holders, &lens, err);
+	if (r < 0)
+		return r;
+	facts->top_place = "";
+	if (story->holders.count) {
+		facts->top_bytes = story->holders.list[0].bytes;
+		facts->top_place = vt_place_sentence(story->top_place, &story->holders.list[0].place);
+	}
+	return 0;
+}
+
+static int on_oom(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
+		  struct vt_err *err)
+{
+	struct vt_oom_report *report = self;
+	struct vt_oom_story *story;
+
+	if (!vt_session_wants(report->session, device))
+		return 0;
+	report->ooms++;
+	/* The last place is for the latest one. */
+	if (report->nstories == VT_OOM_FULL_MAX)
+		vt_holders_done(&report->stories[--report->nstories].holders);
+	story = &report->stories[report->nstories++];
+	*story = (struct vt_oom_story){ .number = report->ooms, .device = device, .process = item->process };
+	story->rec = *(const struct vt_oom *)(const void *)item->rec;
+	return take_story(report, replay, story, err);
+}
+
+static int on_end(void *self, const struct vt_replay *replay, struct vt_err *err)
+{
+	struct vt_oom_report *report = self;
+
+	(void)err;
+	for (uint32_t i = 0; i < vt_replay_device_count(replay); i++) {
+		struct vt_growth growth = vt_steps_growth(report->steps, i);
+
+		if (vt_session_wants(report->session, i) &&
+		    vt_growth_is_leak_like(&growth, vt_replay_device(replay, i)->reported_bytes))
+			report->growing = true;
+	}
+	return 0;
+}
+
+int vt_oom_report_run(struct vt_oom_report *report, struct vt_session *session, bool quiet, struct vt_err *err)
+{
+	int r;
+
+	*report = (struct vt_oom_report){ .session = session };
+	r = vt_groups_new(&report->groups, err);
+	if (!r)
+		r = vt_levels_view_new(&report->levels, err);
+	if (!r)
+		r = vt_segments_new(&report->segments, err);
+	if (!r)
+		r = vt_steps_new(&report->steps, session->symbols, err);
+	if (!r)
+		r = vt_calls_new(&report->calls, err);
+	if (r < 0)
+		return r;
+
+	/* This report comes last: at an error the others must know all that was before it. */
+	const struct vt_listener listeners[] = {
+		vt_groups_listener(report->groups),	vt_levels_listener(report->levels),
+		vt_segments_listener(report->segments), vt_steps_listener(report->steps),
+		vt_calls_listener(report->calls),	{ .self = report, .oom = on_oom, .end = on_end },
+	};
+
+	for (size_t i = 0; i < VT_ARRAY_SIZE(listeners) && !r; i++)
+		r = vt_replay_add(session->replay, &listeners[i], err);
+	return r ? r : vt_session_run(session, quiet, err);
+}
+
+void vt_oom_report_done(struct vt_oom_report *report)
+{
+	for (unsigned i = 0; i < report->nstories; i++)
+		vt_holders_done(&report->stories[i].holders);
+	vt_calls_free(report->calls);
+	vt_steps_free(report->steps);
+	vt_segments_free(report->segments);
+	vt_levels_view_free(report->levels);
+	vt_groups_free(report->groups);
+	*report = (struct vt_oom_report){ .session = NULL };
+}

@@ -1,0 +1,226 @@
+/* ops_build.c - see ops.h: from counters to rows. */
+#include <stdlib.h>
+
+#include "analyze/views/ops.h"
+#include "analyze/views/ops_private.h"
+#include "schema/base/cleanup.h"
+
+#define DEPTH_MAX 512 /* as in place.c: op chains come from outside */
+
+struct build {
+	struct vt_ops_table *table;
+	struct vt_idmap map; /* from the key of an op's name to its row */
+	const struct vt_lens *lens;
+	uint32_t process;
+	struct vt_err *err;
+};
+
+static bool op_info(const struct build *build, uint32_t node, struct vt_op_info *ret)
+{
+	return vt_symbols_op(build->lens->symbols, build->process, node, ret);
+}
+
+/* The row of the op's name; NULL: no memory. */
+static struct vt_ops_row *row_of(struct build *build, uint32_t node)
+{
+	struct vt_idmap_key key = { vt_symbols_op_name_key(build->lens->symbols, build->process, node), 0, 0 };
+	uint32_t before = build->map.count, index = vt_idmap_add(&build->map, key);
+	struct vt_ops_table *table = build->table;
+	struct vt_op_info info;
+
+	if (index == VT_IDMAP_NONE ||
+	    vt_array_reach((void **)&table->rows, &table->room, index, sizeof(*table->rows)) < 0) {
+		vt_err_set(build->err, VT_E_NOMEM, "no memory for the table of ops");
+		return NULL;
+	}
+	if (index == before) {
+		op_info(build, node, &info);
+		table->rows[index] = (struct vt_ops_row){ .place = { .op = info.name, .within = "" } };
+		table->count = index + 1;
+	}
+	return &table->rows[index];
+}
+
+static int add_calls(struct build *build, const struct vt_ops *ops)
+{
+	for (uint32_t i = 0; i < ops->call_map.count; i++) {
+		struct vt_ops_row *row;
+
+		if (ops->call_map.keys[i].a != build->process)
+			continue;
+		row = row_of(build, ops->call_map.keys[i].b);
+		if (!row)
+			return -VT_E_NOMEM;
+		row->calls += ops->calls[i];
+	}
+	return 0;
+}
+
+static int add_open(struct build *build, const struct vt_ops *ops)
+{
+	for (uint32_t i = 0; i < ops->thread_map.count; i++) {
+		struct vt_op_info info;
+		uint32_t node = ops->threads[i].node;
+
+		if (ops->thread_map.keys[i].a != build->process)
+			continue;
+		if (!node && op_info(build, ops->threads[i].ended, &info))
+			node = info.parent;
+		for (int depth = 0; depth < DEPTH_MAX && op_info(build, node, &info); depth++, node = info.parent) {
+			struct vt_ops_row *row = row_of(build, node);
+
+			if (!row)
+				return -VT_E_NOMEM;
+			row->calls++;
+			row->open_calls++;
+		}
+	}
+	return 0;
+}
+
+/* An op's own bytes go to itself and, as total, to it and each of its callers. */
+static int add_self(struct build *build, const struct vt_ops *ops)
+{
+	for (uint32_t i = 0; i < ops->self_map.count; i++) {
+		uint32_t node = ops->self_map.keys[i].b;
+		struct vt_ops_row *row;
+		struct vt_op_info info;
+
+		if (ops->self_map.keys[i].a != build->lens->device)
+			continue;
+		row = row_of(build, node);
+		if (!row)
+			return -VT_E_NOMEM;
+		row->self_bytes += ops->self[i];
+		if (!op_info(build, node, &info)) {
+			row->total_bytes += ops->self[i];
+			continue;
+		}
+		for (int depth = 0; depth < DEPTH_MAX && op_info(build, node, &info); depth++, node = info.parent) {
+			row = row_of(build, node);
+			if (!row)
+				return -VT_E_NOMEM;
+			row->total_bytes += ops->self[i];
+		}
+	}
+	return 0;
+}
+
+static void add_group(struct vt_ops_row *row, const struct vt_group *group, enum vt_moment moment)
+{
+	bool peak = moment == VT_MOMENT_PEAK;
+
+	row->allocs += group->allocs;
+	row->allocated_bytes += group->allocated_bytes;
+	row->live_bytes += peak ? group->peak_bytes : group->live_bytes;
+	row->live_blocks += peak ? group->peak_blocks : group->live_blocks;
+	row->frees += group->frees;
+	row->lifetime_ns += group->lifetime_ns;
+}
+
+static int add_groups(struct build *build)
+{
+	for (uint32_t i = 0; i < vt_groups_count(build->lens->groups); i++) {
+		struct vt_group group = vt_groups_get(build->lens->groups, i);
+		struct vt_ops_row *row;
+
+		if (group.device != build->lens->device)
+			continue;
+		row = row_of(build, group.op);
+		if (!row)
+			return -VT_E_NOMEM;
+		add_group(row, &group, build->lens->moment);
+	}
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return vt_place_compare(&((const struct vt_ops_row *)a)->place, &((const struct vt_ops_row *)b)->place);
+}
+
+static void fold(struct vt_ops_row *into, const struct vt_ops_row *from)
+{
+	into->self_bytes += from->self_bytes;
+	into->total_bytes += from->total_bytes;
+	into->allocs += from->allocs;
+	into->allocated_bytes += from->allocated_bytes;
+	into->live_bytes += from->live_bytes;
+	into->live_blocks += from->live_blocks;
+	into->frees += from->frees;
+	into->lifetime_ns += from->lifetime_ns;
+}
+
+/* One row a group, sorted, equal places folded. */
+static int build_stacks(const struct build *build)
+{
+	struct vt_ops_table *table = build->table;
+	size_t last = 0;
+
+	for (uint32_t i = 0; i < vt_groups_count(build->lens->groups); i++) {
+		struct vt_group group = vt_groups_get(build->lens->groups, i);
+		struct vt_ops_row *row;
+
+		if (group.device != build->lens->device)
+			continue;
+		if (vt_array_reach((void **)&table->rows, &table->room, table->count, sizeof(*table->rows)) < 0)
+			return vt_err_set(build->err, VT_E_NOMEM, "no memory for the table of stacks");
+		row = &table->rows[table->count++];
+		*row = (struct vt_ops_row){ .calls = 0 };
+		vt_place_find(build->lens->symbols, build->process, group.op, group.stack, &row->place);
+		add_group(row, &group, build->lens->moment);
+		/* What is live now is what was allocated and not freed. */
+		row->self_bytes = row->total_bytes = (int64_t)group.live_bytes;
+	}
+	if (!table->count)
+		return 0;
+	qsort(table->rows, table->count, sizeof(*table->rows), by_name);
+	for (size_t i = 1; i < table->count; i++) {
+		struct vt_ops_row *into = &table->rows[last], *from = &table->rows[i];
+
+		if (by_name(into, from)) {
+			table->rows[++last] = *from;
+			continue;
+		}
+		fold(into, from);
+	}
+	table->count = last + 1;
+	return 0;
+}
+
+static void build_done(struct build *build)
+{
+	vt_idmap_done(&build->map);
+}
+
+int vt_ops_build(struct vt_ops_table *ret, const struct vt_ops *ops, const struct vt_lens *lens, enum vt_ops_by by,
+		 struct vt_err *err)
+{
+	VT_CLEANUP(build_done) struct build build = { .table = ret, .lens = lens, .err = err };
+	int r;
+
+	*ret = (struct vt_ops_table){ .count = 0 };
+	build.process = vt_replay_device(lens->replay, lens->device)->process;
+	if (by == VT_OPS_BY_STACK) {
+		r = build_stacks(&build);
+	} else {
+		r = add_calls(&build, ops);
+		if (!r)
+			r = add_open(&build, ops);
+		if (!r)
+			r = add_self(&build, ops);
+		if (!r)
+			r = add_groups(&build);
+		if (!r && ret->count)
+			qsort(ret->rows, ret->count, sizeof(*ret->rows), by_name);
+	}
+	for (size_t i = 0; i < ret->count; i++)
+		ret->live_bytes += ret->rows[i].live_bytes;
+	return r;
+}
+
+void vt_ops_table_done(struct vt_ops_table *table)
+{
+	free(table->rows);
+	*table = (struct vt_ops_table){ .count = 0 };
+}
