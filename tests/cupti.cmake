@@ -1,0 +1,74 @@
+# Tests of the driver-level capture: fakes of NVIDIA's three libraries, a stage for them, one process per test; and our
+# description of NVIDIA's binary interface against NVIDIA's headers, where there are any.
+if(NOT TARGET PkgConfig::CMOCKA)
+  pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+endif()
+
+foreach(pair "cupti:13" "cuda:1")
+  string(REPLACE ":" ";" pair ${pair})
+  list(GET pair 0 name)
+  list(GET pair 1 version)
+  add_library(fake_${name} SHARED fake/fake_${name}.c)
+  set_target_properties(fake_${name} PROPERTIES OUTPUT_NAME ${name} SOVERSION ${version})
+endforeach()
+add_library(fake_nvml SHARED fake/fake_nvml.c)
+set_target_properties(fake_nvml PROPERTIES OUTPUT_NAME nvidia-ml SOVERSION 1)
+# -Bsymbolic: the test program has functions of the same names, as a program under capture has ours.
+foreach(name cupti cuda nvml)
+  target_link_libraries(fake_${name} PRIVATE vt_abi)
+  target_link_options(fake_${name} PRIVATE -Wl,-Bsymbolic)
+  set_target_properties(fake_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/fake)
+endforeach()
+
+add_library(cupti_stage STATIC fake/cupti_stage.c)
+target_compile_definitions(cupti_stage PUBLIC VT_FAKE_DIR="${PROJECT_BINARY_DIR}/tests/fake")
+target_link_libraries(cupti_stage PUBLIC vt_agent_core vt_ring vt_options PkgConfig::CMOCKA Threads::Threads ${CMAKE_DL_LIBS})
+add_dependencies(cupti_stage fake_cupti fake_cuda fake_nvml)
+
+add_executable(test_cupti_decode unit/test_cupti_decode.c)
+target_link_libraries(test_cupti_decode PRIVATE vt_agent_core vt_options PkgConfig::CMOCKA)
+add_test(NAME unit.cupti_decode COMMAND test_cupti_decode)
+
+add_executable(test_cupti unit/test_cupti.c)
+target_link_libraries(test_cupti PRIVATE cupti_stage)
+add_executable(test_cupti_broker unit/test_cupti_broker.c ${PROJECT_SOURCE_DIR}/capture/agent/cupti_interpose.c)
+target_link_libraries(test_cupti_broker PRIVATE cupti_stage)
+
+# One ctest entry for each test of a file, from its TEST(...) lines.
+foreach(file cupti cupti_broker)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_${file}.c)
+  file(STRINGS unit/test_${file}.c lines REGEX "^\t\tTEST\\(")
+  foreach(line ${lines})
+    string(REGEX REPLACE ".*TEST\\(([a-z0-9_]+)\\).*" "\\1" test ${line})
+    add_test(NAME unit.${file}.${test} COMMAND test_${file} ${test})
+    set_tests_properties(unit.${file}.${test} PROPERTIES TIMEOUT 60)
+  endforeach()
+endforeach()
+
+# Header sets: those of a toolkit, and of unpacked wheels that VT_CUDA_INCLUDES names (lists of directories, joined by ":").
+set(VT_CUDA_INCLUDES "" CACHE STRING "More CUDA header sets to check the interface against")
+find_path(VT_CUPTI_INCLUDE cupti.h HINTS $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda /usr/local/cuda-13.0 /usr/local/cuda-12.9
+  PATH_SUFFIXES include extras/CUPTI/include)
+find_path(VT_CUDA_INCLUDE cuda.h HINTS $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda /usr/local/cuda-13.0 /usr/local/cuda-12.9
+  PATH_SUFFIXES include)
+set(sets ${VT_CUDA_INCLUDES})
+if(VT_CUPTI_INCLUDE AND VT_CUDA_INCLUDE)
+  list(APPEND sets ${VT_CUPTI_INCLUDE}:${VT_CUDA_INCLUDE})
+endif()
+if(sets)
+  set(number 0)
+  foreach(directories ${sets})
+    string(REPLACE ":" ";" directories ${directories})
+    set(includes)
+    foreach(directory ${directories})
+      list(APPEND includes -isystem ${directory})
+    endforeach()
+    add_test(NAME abi.cupti_${number} COMMAND ${CMAKE_C_COMPILER} -std=gnu17 -fsyntax-only -I${PROJECT_SOURCE_DIR} ${includes}
+      ${CMAKE_CURRENT_SOURCE_DIR}/abi/cupti_abi_check.c)
+    math(EXPR number "${number} + 1")
+  endforeach()
+else()
+  message(WARNING "No cupti.h and cuda.h found: cupti_abi.h is not checked against them")
+  add_test(NAME abi.cupti COMMAND sh -c "echo 'skipped: no cupti.h and cuda.h found (set CUDA_HOME or VT_CUDA_INCLUDES)'; exit 77")
+  set_tests_properties(abi.cupti PROPERTIES SKIP_RETURN_CODE 77)
+endif()
