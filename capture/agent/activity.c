@@ -6,23 +6,26 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "capture/agent/activity_buffers.h"
 #include "capture/agent/activity_records.h"
+#include "capture/agent/activity_share.h"
 #include "capture/agent/agent.h"
 #include "capture/agent/intern.h"
-
-#define FLUSH_FORCED 1u
 
 static const uint32_t kinds[] = { VT_ACTIVITY_CONCURRENT_KERNEL, VT_ACTIVITY_MEMCPY, VT_ACTIVITY_MEMCPY_PEER,
 				  VT_ACTIVITY_MEMSET };
 
-/* The part's state: one per process, as CUPTI's callbacks carry no argument. `api` is constant while `on`. */
+/* The part's state: one per process, as CUPTI's callbacks carry no argument. `library` is constant once set. */
 static struct {
-	struct vt_activity_api api;
+	const struct vt_cupti_library *library;
+	uint32_t version; /* cuptiGetVersion */
 	struct vt_activity_buffers buffers;
 	_Atomic bool on;
-	_Atomic uint32_t flush_run; /* raised to end a flush thread: it ends when the value is no longer its own */
+	_Atomic bool ended;
+	bool has_thread;
+	pid_t pid; /* in a forked child, whose CUDA is void, nothing of this may be touched */
 } activity;
 
 /* CUPTI's clock to CLOCK_MONOTONIC: add `offset`. */
@@ -48,7 +51,7 @@ static struct clock_pair clock_pair_now(void)
 	for (int i = 0; i < 4; i++) {
 		uint64_t theirs = 0;
 		uint64_t before = monotonic_ns();
-		int result = activity.api.timestamp(&theirs);
+		int result = activity.library->cuptiGetTimestamp(&theirs);
 		uint64_t after = monotonic_ns();
 
 		if (result == 0 && after - before < best_gap) {
@@ -128,7 +131,7 @@ static void put_kernel(struct vt_thread *thread, const void *in, const struct cl
 	out->stream = vt_record_u32(in, VT_KERNEL_STREAM);
 	out->graph = vt_record_u32(in, VT_KERNEL_GRAPH);
 	out->device = (int16_t)vt_record_u32(in, VT_KERNEL_DEVICE);
-	out->flags = activity.api.version >= VT_CUPTI_VERSION_KERNEL10 && vt_record_u8(in, VT_KERNEL_DEVICE_LAUNCHED);
+	out->flags = activity.version >= VT_CUPTI_VERSION_KERNEL10 && vt_record_u8(in, VT_KERNEL_DEVICE_LAUNCHED);
 	vt_ring_commit(&thread->writer, sizeof(*out));
 }
 
@@ -197,7 +200,7 @@ static void put_records(struct vt_thread *thread, uint8_t *buffer, size_t valid_
 	void *record = NULL;
 	size_t dropped = 0;
 
-	while (activity.api.next_record(buffer, valid_bytes, &record) == 0 && record) {
+	while (activity.library->cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == 0 && record) {
 		uint32_t kind = vt_record_u32(record, 0);
 
 		if (kind == VT_ACTIVITY_CONCURRENT_KERNEL)
@@ -205,7 +208,7 @@ static void put_records(struct vt_thread *thread, uint8_t *buffer, size_t valid_
 		else if (kind == VT_ACTIVITY_MEMCPY || kind == VT_ACTIVITY_MEMSET || kind == VT_ACTIVITY_MEMCPY_PEER)
 			put_copy(thread, kind, record, &clock);
 	}
-	if (activity.api.dropped(NULL, 0, &dropped) == 0)
+	if (activity.library->cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == 0)
 		for (; dropped; dropped--)
 			vt_ring_lose(thread->writer.ring, VT_loss_CUPTI_DROPPED);
 }
@@ -248,21 +251,21 @@ static void complete_buffer(void *context, uint32_t stream, uint8_t *buffer, siz
 
 static void *flush_main(void *arg)
 {
-	uint32_t run = (uint32_t)(uintptr_t)arg;
 	const struct timespec pause = { .tv_nsec = VT_ACTIVITY_FLUSH_MS * 1000000L };
 
-	while (atomic_load_explicit(&activity.flush_run, memory_order_acquire) == run) {
+	while (!atomic_load_explicit(&activity.ended, memory_order_acquire)) {
 		(void)nanosleep(&pause, NULL);
 		if (atomic_load_explicit(&activity.on, memory_order_acquire))
-			(void)activity.api.flush_all(0);
+			(void)activity.library->cuptiActivityFlushAll(0);
+		else if (!atomic_load_explicit(&activity.ended, memory_order_acquire))
+			vt_activity_share_tick();
 	}
-	return NULL;
+	return arg;
 }
 
 /* A detached thread that takes none of the program's signals. */
 static bool start_flush_thread(void)
 {
-	uint32_t run = atomic_fetch_add_explicit(&activity.flush_run, 1, memory_order_acq_rel) + 1;
 	pthread_attr_t attributes;
 	pthread_t thread;
 	sigset_t all;
@@ -274,7 +277,7 @@ static bool start_flush_thread(void)
 	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	result = pthread_create(&thread, &attributes, flush_main, (void *)(uintptr_t)run);
+	result = pthread_create(&thread, &attributes, flush_main, NULL);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	(void)pthread_attr_destroy(&attributes);
 	if (result == 0)
@@ -285,46 +288,67 @@ static bool start_flush_thread(void)
 static void disable_kinds(uint32_t count)
 {
 	while (count)
-		(void)activity.api.disable(kinds[--count]);
+		(void)activity.library->cuptiActivityDisable(kinds[--count]);
 }
 
-bool vt_activity_start(const struct vt_activity_api *api, const char **ret_step, int *ret_result)
+static bool has_functions(const struct vt_cupti_library *library)
 {
-	activity.api = *api;
-	*ret_result = 0;
-	*ret_step = "reserving activity buffers";
-	if (!vt_activity_buffers_init(&activity.buffers))
-		return false;
+	return library->cuptiGetTimestamp && library->cuptiActivityRegisterCallbacks && library->cuptiActivityEnable &&
+	       library->cuptiActivityDisable && library->cuptiActivityFlushAll && library->cuptiActivityGetNextRecord &&
+	       library->cuptiActivityGetNumDroppedRecords;
+}
+
+static bool enable_kinds(const char **ret_step, int32_t *ret_result)
+{
 	*ret_step = "cuptiActivityRegisterCallbacks";
-	*ret_result = api->register_callbacks(request_buffer, complete_buffer);
-	if (*ret_result != 0)
+	*ret_result = activity.library->cuptiActivityRegisterCallbacks(request_buffer, complete_buffer);
+	if (*ret_result != VT_CUPTI_SUCCESS)
 		return false;
 	*ret_step = "cuptiActivityEnable";
 	for (uint32_t i = 0; i < VT_ARRAY_SIZE(kinds); i++) {
-		*ret_result = api->enable(kinds[i]);
-		if (*ret_result != 0) {
+		*ret_result = activity.library->cuptiActivityEnable(kinds[i]);
+		if (*ret_result != VT_CUPTI_SUCCESS) {
 			disable_kinds(i);
 			return false;
 		}
 	}
-	atomic_store_explicit(&activity.on, true, memory_order_release);
+	return true;
+}
+
+bool vt_activity_start(const struct vt_cupti_library *library, const char **ret_step, int32_t *ret_result)
+{
+	activity.library = library;
+	*ret_result = 0;
+	*ret_step = "the activity functions of this libcupti";
+	if (!has_functions(library) || library->cuptiGetVersion(&activity.version) != VT_CUPTI_SUCCESS ||
+	    activity.version < VT_CUPTI_VERSION_OLDEST)
+		return false;
+	*ret_step = "reserving activity buffers";
+	if (!vt_activity_buffers_init(&activity.buffers))
+		return false;
 	*ret_step = "starting the flush thread";
-	if (start_flush_thread())
-		return true;
-	vt_activity_stop(false);
-	return false;
+	if (!activity.has_thread && !start_flush_thread())
+		return false;
+	activity.has_thread = true;
+	activity.pid = getpid();
+	if (!enable_kinds(ret_step, ret_result))
+		return false;
+	atomic_store_explicit(&activity.on, true, memory_order_release);
+	return true;
 }
 
 void vt_activity_stop(bool force)
 {
 	if (!atomic_exchange_explicit(&activity.on, false, memory_order_acq_rel))
 		return;
-	atomic_fetch_add_explicit(&activity.flush_run, 1, memory_order_acq_rel);
 	disable_kinds(VT_ARRAY_SIZE(kinds));
-	(void)activity.api.flush_all(force ? FLUSH_FORCED : 0);
+	(void)activity.library->cuptiActivityFlushAll(force ? VT_CUPTI_FLUSH_FORCED : 0);
 }
 
-bool vt_activity_is_on(void)
+void vt_activity_end(void)
 {
-	return atomic_load_explicit(&activity.on, memory_order_acquire);
+	if (!activity.has_thread || activity.pid != getpid())
+		return;
+	atomic_store_explicit(&activity.ended, true, memory_order_release);
+	vt_activity_stop(true);
 }

@@ -12,33 +12,22 @@
 #define VT_AGENT_ACTIVITY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
+
+#include "capture/agent/cupti_load.h"
 
 #define VT_ACTIVITY_FLUSH_MS 50
 #define VT_ACTIVITY_BUFFER_BYTES (1u << 20)
 #define VT_ACTIVITY_BUFFERS 16
 
-/* The entry points used, by dlsym: prototypes as in cupti_activity.h, results are CUptiResult (0: success). */
-struct vt_activity_api {
-	int (*register_callbacks)(void (*request)(uint8_t **, size_t *, size_t *),
-				  void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t));
-	int (*enable)(uint32_t kind);
-	int (*disable)(uint32_t kind);
-	int (*next_record)(uint8_t *buffer, size_t valid_bytes, void **record);
-	int (*flush_all)(uint32_t flag);
-	int (*dropped)(void *context, uint32_t stream, size_t *ret_count);
-	int (*timestamp)(uint64_t *ret_ns);
-	uint32_t version; /* cuptiGetVersion */
-};
-
 /*
- * Registers the buffers, enables the kinds and starts the flush thread. false (and nothing enabled) on the first step
- * that fails, with *ret_step naming it and *ret_result CUPTI's code. Once until stop.
+ * Registers the buffers and enables the kinds; the first time also starts the flush thread. false (and nothing enabled)
+ * on the first step that fails, with *ret_step naming it and *ret_result CUPTI's code. Not while it is on.
  */
-bool vt_activity_start(const struct vt_activity_api *api, const char **ret_step, int *ret_result);
-/* Disables the kinds, flushes what is complete (everything with `force`: only at exit) and ends the flush thread. */
+bool vt_activity_start(const struct vt_cupti_library *library, const char **ret_step, int32_t *ret_result);
+/* Disables the kinds and takes what is recorded, records of unfinished work too with `force`. No-op while off. */
 void vt_activity_stop(bool force);
-bool vt_activity_is_on(void);
+/* As a forced stop, and the flush thread ends: at the end of the process. No-op in a forked child. */
+void vt_activity_end(void);
 
 #endif

@@ -41,6 +41,12 @@ struct vt_open_call {
 	uint32_t correlation; /* CUPTI's number of the call */
 };
 
+/* A driver call that gives work or waits, entered and not yet left. */
+struct vt_open_work {
+	uint64_t start_ns;
+	uint32_t correlation; /* CUPTI's number of the call */
+};
+
 /* Everything the agent knows about one thread; made at its first event, never freed (reused after the thread's end). */
 struct vt_thread {
 	struct vt_ring_writer writer;
@@ -57,6 +63,7 @@ struct vt_thread {
 	uint32_t unserved;	       /* events lost for want of a ring */
 	uint32_t async_seen;	       /* torch_ops.c: async ends that were looked at */
 	struct vt_open_call driver_call;
+	struct vt_open_work work_call;
 };
 
 /* Where an event comes from: the op and the Python line that the calling thread is in. */

@@ -33,6 +33,7 @@ void vt_config_load(void)
 {
 	const char *session = secure_getenv(VT_ENV_SESSION);
 	const char *host = secure_getenv(VT_ENV_HOST);
+	const char *kernels = secure_getenv(VT_ENV_KERNELS);
 	const char *stacks = secure_getenv(VT_ENV_STACKS);
 	size_t length = session ? strlen(session) : 0;
 
@@ -44,5 +45,6 @@ void vt_config_load(void)
 	vt_config.host = host && strcmp(host, "1") == 0;
 	vt_config.ops = !is_zero(secure_getenv(VT_ENV_OPS));
 	vt_config.python = !stacks || list_has(stacks, "python");
+	vt_config.kernels = kernels && strcmp(kernels, "1") == 0;
 	vt_config.wanted = true;
 }

@@ -12,6 +12,7 @@ struct vt_config {
 	bool host;   /* record host (CPU) tensors too */
 	bool ops;    /* follow the framework's ops */
 	bool python; /* walk Python stacks */
+	bool kernels; /* record kernels, copies, launches and waits */
 	char session[VT_SESSION_BYTES_MAX];
 };
 

@@ -2,16 +2,21 @@
  * cupti.c - switches the driver-level capture on and off. How the subscription is shared with the program's own
  * profiler: cupti_broker.h. Documented in agent.h.
  *
- * The capture uses CUPTI's callbacks of the driver domain alone: the CUDA runtime, libraries with a runtime of their
- * own and direct users of the driver all come by there, once per call.
+ * Memory calls and launches come from CUPTI's callbacks of the driver domain alone: the CUDA runtime, libraries with a
+ * runtime of their own and direct users of the driver all come by there, once per call. The device's own times of
+ * kernels and copies come from its activity API.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/agent/activity.h"
+#include "capture/agent/activity_share.h"
 #include "capture/agent/agent.h"
+#include "capture/agent/config.h"
 #include "capture/agent/cuda_driver.h"
 #include "capture/agent/cupti_broker.h"
+#include "capture/agent/cupti_work.h"
 
 /* Once per process: cuInit runs once, but a program may call our entry itself. */
 static _Atomic bool attached;
@@ -74,6 +79,21 @@ static void note_success(struct vt_thread *thread, const struct vt_cupti_library
 	vt_agent_note(thread, VT_note_code_CUPTI_ON, version, text);
 }
 
+/* Kernels, copies and launches: before the subscription, so that it watches the launch calls too. */
+static void attach_kernels(struct vt_thread *thread, const struct vt_cupti_library *library)
+{
+	const char *step = "preparing the launch scan";
+	int32_t result = 0;
+	char text[1280];
+
+	if (vt_work_start() && vt_activity_share_begin(library, &step, &result)) {
+		vt_agent_note(thread, VT_note_code_KERNELS_ON, 0, NULL);
+		return;
+	}
+	(void)snprintf(text, sizeof(text), "%s: %s", step, result ? result_text(library, result) : "not possible");
+	vt_agent_note(thread, VT_note_code_KERNELS_OFF, (uint64_t)(uint32_t)result, text);
+}
+
 void vt_cupti_attach(struct vt_thread *thread)
 {
 	const char *setting = secure_getenv(VT_ENV_CUPTI);
@@ -95,6 +115,8 @@ void vt_cupti_attach(struct vt_thread *thread)
 		vt_agent_note(thread, VT_note_code_CUPTI_OFF, 0, why);
 		return;
 	}
+	if (vt_config.kernels)
+		attach_kernels(thread, library);
 	result = vt_broker_join(library, &refused);
 	if (result == VT_CUPTI_SUCCESS)
 		note_success(thread, library, refused);
@@ -104,5 +126,6 @@ void vt_cupti_attach(struct vt_thread *thread)
 
 void vt_cupti_detach(void)
 {
+	vt_activity_end();
 	vt_broker_leave();
 }

@@ -76,6 +76,14 @@ struct vt_cupti_state_data {
 
 typedef void vt_cupti_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
 
+/* CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc, CUpti_TimestampCallbackFunc */
+typedef void vt_cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_bytes, size_t *ret_max_records);
+typedef void vt_cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes);
+typedef uint64_t vt_cupti_clock(void);
+
+/* CUpti_ActivityFlag of cuptiActivityFlushAll: incomplete records too. */
+enum { VT_CUPTI_FLUSH_FORCED = 1 };
+
 /* CUresult */
 enum { VT_CU_SUCCESS = 0, VT_CU_ERROR_OUT_OF_MEMORY = 2 };
 
@@ -196,6 +204,42 @@ struct vt_cu_reserve {
 /* cuMemAddressFree, cuMemUnmap */
 struct vt_cu_range {
 	uint64_t address;
+	size_t bytes;
+};
+
+/* cuLaunchKernel */
+struct vt_cu_launch {
+	void *function;
+	uint32_t grid[3];
+	uint32_t block[3];
+	uint32_t shared_bytes;
+	uint64_t stream;
+	void *const *params;
+	void *const *extra;
+};
+
+/* cuLaunchKernelEx */
+struct vt_cu_launch_ex {
+	const void *config;
+	void *function;
+	void *const *params;
+	void *const *extra;
+};
+
+/* cuLaunchCooperativeKernel */
+struct vt_cu_launch_cooperative {
+	void *function;
+	uint32_t grid[3];
+	uint32_t block[3];
+	uint32_t shared_bytes;
+	uint64_t stream;
+	void *const *params;
+};
+
+/* cuMemcpy, cuMemcpyHtoD_v2, cuMemcpyDtoH_v2, cuMemcpyDtoD_v2 */
+struct vt_cu_copy {
+	uint64_t target;
+	uint64_t source;
 	size_t bytes;
 };
 

@@ -9,6 +9,7 @@
 #include "capture/agent/agent.h"
 #include "capture/agent/cupti_decode.h"
 #include "capture/agent/cupti_memory.h"
+#include "capture/agent/cupti_work.h"
 #include "schema/base/bits.h"
 
 /* CUPTI numbers its callbacks from 1; the largest domain has about 800. */
@@ -58,7 +59,8 @@ static void note(enum vt_note_code code, int32_t value, const char *text)
 
 static bool is_ours(uint32_t domain, uint32_t cbid)
 {
-	return is_joined() && ((domain == VT_CUPTI_DOMAIN_DRIVER_API && vt_call_find(cbid)) ||
+	return is_joined() && ((domain == VT_CUPTI_DOMAIN_DRIVER_API &&
+				(vt_call_find(cbid) || vt_work_is_watched(cbid))) ||
 			       (domain == VT_CUPTI_DOMAIN_STATE && cbid == VT_CUPTI_STATE_FATAL_ERROR));
 }
 
@@ -104,6 +106,9 @@ static int32_t enable_ours(const struct vt_cupti_library *library, unsigned *ret
 		if (i == 0)
 			first = result;
 	}
+	for (uint32_t i = 0; (cbid = vt_work_cbid(i)) != 0; i++)
+		if (library->cuptiEnableCallback(1, held(), VT_CUPTI_DOMAIN_DRIVER_API, cbid) != VT_CUPTI_SUCCESS)
+			(*ret_refused)++;
 	/* Since CUDA 12.2; without it a CUPTI that gave up is not noticed. */
 	(void)library->cuptiEnableCallback(1, held(), VT_CUPTI_DOMAIN_STATE, VT_CUPTI_STATE_FATAL_ERROR);
 	return first;
@@ -124,7 +129,9 @@ static void on_callback(void *unused, uint32_t domain, uint32_t cbid, const void
 
 	(void)unused;
 	if (is_joined()) {
-		if (domain == VT_CUPTI_DOMAIN_DRIVER_API)
+		if (domain == VT_CUPTI_DOMAIN_DRIVER_API && vt_work_is_watched(cbid))
+			vt_work_call(cbid, data);
+		else if (domain == VT_CUPTI_DOMAIN_DRIVER_API)
 			vt_cupti_memory_call(cbid, data);
 		else if (domain == VT_CUPTI_DOMAIN_STATE && cbid == VT_CUPTI_STATE_FATAL_ERROR)
 			on_fatal_error(data);

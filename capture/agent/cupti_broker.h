@@ -7,7 +7,7 @@
  * keeping the subscription nor giving it away serves both. Instead the program's calls about subscriptions come to us
  * first (cupti_interpose.c): there is one real subscription, whose callback goes to us and to the program's client,
  * each for what it has enabled. The client is given the real handle, so any other function of CUPTI takes it too.
- * The activity API is left alone: we use none of it.
+ * The activity API is shared in turns: activity_share.h.
  *
  * A client that asks for CUPTI's own multi-subscriber session (cuptiSubscribe_v2 with parameters newer than
  * CUDA 13.0's) cannot be served so: for its time we unsubscribe. The trace says so: GAP_BEGIN, GAP_END.

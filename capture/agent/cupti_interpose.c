@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/agent/activity_share.h"
 #include "capture/agent/agent.h"
 #include "capture/agent/cupti_broker.h"
 
@@ -91,4 +92,46 @@ int32_t cuptiFinalize(void)
 	const struct vt_cupti_library *library = vt_cupti_library_mapped();
 
 	return library ? vt_broker_finalize(library) : VT_CUPTI_ERROR_NOT_INITIALIZED;
+}
+
+/* ---- activities: activity_share.h ---- */
+
+int32_t cuptiActivityRegisterCallbacks(vt_cupti_buffer_request *request, vt_cupti_buffer_complete *complete)
+{
+	const struct vt_cupti_library *library = vt_cupti_library_mapped();
+
+	return library && library->cuptiActivityRegisterCallbacks ? vt_activity_share_register(library, request, complete)
+								  : VT_CUPTI_ERROR_NOT_INITIALIZED;
+}
+
+int32_t cuptiActivityRegisterTimestampCallback(vt_cupti_clock *clock)
+{
+	const struct vt_cupti_library *library = vt_cupti_library_mapped();
+
+	return library && library->cuptiActivityRegisterTimestampCallback ? vt_activity_share_clock(library, clock)
+									  : VT_CUPTI_ERROR_NOT_INITIALIZED;
+}
+
+int32_t cuptiActivityEnable(uint32_t kind)
+{
+	const struct vt_cupti_library *library = vt_cupti_library_mapped();
+
+	return library && library->cuptiActivityEnable ? vt_activity_share_enable(library, kind)
+						       : VT_CUPTI_ERROR_NOT_INITIALIZED;
+}
+
+int32_t cuptiActivityDisable(uint32_t kind)
+{
+	const struct vt_cupti_library *library = vt_cupti_library_mapped();
+
+	return library && library->cuptiActivityDisable ? vt_activity_share_disable(library, kind)
+							: VT_CUPTI_ERROR_NOT_INITIALIZED;
+}
+
+int32_t cuptiActivityFlushAll(uint32_t flag)
+{
+	const struct vt_cupti_library *library = vt_cupti_library_mapped();
+
+	return library && library->cuptiActivityFlushAll ? vt_activity_share_flush(library, flag)
+							 : VT_CUPTI_ERROR_NOT_INITIALIZED;
 }

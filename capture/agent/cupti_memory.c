@@ -9,6 +9,7 @@
 #include "capture/agent/agent.h"
 #include "capture/agent/cupti_decode.h"
 #include "capture/agent/cupti_pool.h"
+#include "capture/agent/cupti_work.h"
 #include "capture/agent/device.h"
 
 static void enter_call(struct vt_thread *thread, const struct vt_call *call, const struct vt_cupti_callback_data *data)
@@ -32,6 +33,17 @@ static void write_event(struct vt_thread *thread, const struct vt_driver_memory 
 	memcpy((char *)record + sizeof(record->rec), (const char *)event + sizeof(event->rec),
 	       sizeof(*event) - sizeof(event->rec));
 	vt_ring_commit(&thread->writer, sizeof(*record));
+}
+
+/* What may be a device address in a kernel's parameters. A free by address does not say its size: its pages stay. */
+static void tell_launches(const struct vt_driver_memory *event)
+{
+	if (event->result != VT_CU_SUCCESS || !event->address || !event->size_bytes || event->device < 0)
+		return;
+	if (event->api == VT_driver_api_MEM_UNMAP)
+		vt_work_memory_went(event->address, event->size_bytes);
+	else
+		vt_work_memory_came(event->address, event->size_bytes);
 }
 
 static void exit_call(struct vt_thread *thread, const struct vt_call *call, const struct vt_cupti_callback_data *data)
@@ -68,6 +80,7 @@ static void exit_call(struct vt_thread *thread, const struct vt_call *call, cons
 	event.op = context.op;
 	event.stack = context.stack;
 	write_event(thread, &event);
+	tell_launches(&event);
 	if (traits & VT_CALL_DEVICE)
 		vt_device_moved(thread, event.device);
 }

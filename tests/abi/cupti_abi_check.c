@@ -215,3 +215,100 @@ SAME_FIELD(vt_cu_pool_trim, keep_bytes, cuMemPoolTrimTo_params, minBytesToKeep);
 #endif
 #define CALL(cbid, name, api, decode, traits) SAME_NUMBER(cbid, CUPTI_DRIVER_TRACE_CBID_##name);
 #include "capture/agent/cupti_calls.def"
+
+SAME_FIELD(vt_cu_launch, function, cuLaunchKernel_params, f);
+SAME_FIELD(vt_cu_launch, shared_bytes, cuLaunchKernel_params, sharedMemBytes);
+SAME_FIELD(vt_cu_launch, stream, cuLaunchKernel_params, hStream);
+SAME_FIELD(vt_cu_launch, params, cuLaunchKernel_params, kernelParams);
+SAME_FIELD(vt_cu_launch, extra, cuLaunchKernel_params, extra);
+SAME_SIZE(vt_cu_launch, cuLaunchKernel_params);
+SAME_FIELD(vt_cu_launch_ex, function, cuLaunchKernelEx_params, f);
+SAME_FIELD(vt_cu_launch_ex, params, cuLaunchKernelEx_params, kernelParams);
+SAME_FIELD(vt_cu_launch_ex, extra, cuLaunchKernelEx_params, extra);
+SAME_FIELD(vt_cu_launch_cooperative, function, cuLaunchCooperativeKernel_params, f);
+SAME_FIELD(vt_cu_launch_cooperative, params, cuLaunchCooperativeKernel_params, kernelParams);
+SAME_FIELD(vt_cu_copy, bytes, cuMemcpyHtoD_v2_params, ByteCount);
+SAME_FIELD(vt_cu_copy, bytes, cuMemcpyDtoH_v2_params, ByteCount);
+SAME_FIELD(vt_cu_copy, bytes, cuMemcpyDtoD_v2_params, ByteCount);
+SAME_FIELD(vt_cu_copy, bytes, cuMemcpy_params, ByteCount);
+
+/* ---- cupti_work_calls.def ---- */
+
+#define WORK(cbid, name, event, api, shape) SAME_NUMBER(cbid, CUPTI_DRIVER_TRACE_CBID_##name);
+#include "capture/agent/cupti_work_calls.def"
+
+/* ---- activity_records.h: the newest layout of each header set ---- */
+
+#include "capture/agent/activity_records.h"
+
+#if CUPTI_API_VERSION >= 130000
+typedef CUpti_ActivityKernel10 kernel_record;
+#elif CUPTI_API_VERSION >= 19
+typedef CUpti_ActivityKernel9 kernel_record;
+#else
+typedef CUpti_ActivityKernel8 kernel_record;
+#endif
+#if CUPTI_API_VERSION >= 26
+typedef CUpti_ActivityMemcpy6 memcpy_record;
+#else
+typedef CUpti_ActivityMemcpy5 memcpy_record;
+#endif
+
+#define AT(offset, record, field) _Static_assert((size_t)(offset) == offsetof(record, field), #record "." #field)
+
+SAME_NUMBER(VT_ACTIVITY_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
+SAME_NUMBER(VT_ACTIVITY_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
+SAME_NUMBER(VT_ACTIVITY_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+SAME_NUMBER(VT_ACTIVITY_MEMCPY_PEER, CUPTI_ACTIVITY_KIND_MEMCPY2);
+SAME_NUMBER(VT_CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+AT(VT_KERNEL_REGISTERS, kernel_record, registersPerThread);
+AT(VT_KERNEL_START, kernel_record, start);
+AT(VT_KERNEL_END, kernel_record, end);
+AT(VT_KERNEL_DEVICE, kernel_record, deviceId);
+AT(VT_KERNEL_CONTEXT, kernel_record, contextId);
+AT(VT_KERNEL_STREAM, kernel_record, streamId);
+AT(VT_KERNEL_GRID, kernel_record, gridX);
+AT(VT_KERNEL_BLOCK, kernel_record, blockX);
+AT(VT_KERNEL_STATIC_SHARED, kernel_record, staticSharedMemory);
+AT(VT_KERNEL_DYNAMIC_SHARED, kernel_record, dynamicSharedMemory);
+AT(VT_KERNEL_LOCAL, kernel_record, localMemoryPerThread);
+AT(VT_KERNEL_CORRELATION, kernel_record, correlationId);
+AT(VT_KERNEL_NAME, kernel_record, name);
+AT(VT_KERNEL_GRAPH_NODE, kernel_record, graphNodeId);
+AT(VT_KERNEL_GRAPH, kernel_record, graphId);
+AT(VT_KERNEL_CLUSTER, kernel_record, clusterX);
+AT(VT_KERNEL_LOCAL_TOTAL, kernel_record, localMemoryTotal_v2);
+_Static_assert(sizeof(kernel_record) <= VT_KERNEL_RECORD_BYTES, "a lost buffer's records are counted in these");
+#if CUPTI_API_VERSION >= 130000
+AT(VT_KERNEL_DEVICE_LAUNCHED, kernel_record, isDeviceLaunched);
+#endif
+AT(VT_MEMCPY_KIND, memcpy_record, copyKind);
+AT(VT_MEMCPY_SOURCE, memcpy_record, srcKind);
+AT(VT_MEMCPY_TARGET, memcpy_record, dstKind);
+AT(VT_MEMCPY_FLAGS, memcpy_record, flags);
+AT(VT_MEMCPY_BYTES, memcpy_record, bytes);
+AT(VT_MEMCPY_START, memcpy_record, start);
+AT(VT_MEMCPY_DEVICE, memcpy_record, deviceId);
+AT(VT_MEMCPY_CONTEXT, memcpy_record, contextId);
+AT(VT_MEMCPY_STREAM, memcpy_record, streamId);
+AT(VT_MEMCPY_CORRELATION, memcpy_record, correlationId);
+AT(VT_MEMCPY_GRAPH_NODE, memcpy_record, graphNodeId);
+AT(VT_MEMCPY_GRAPH, memcpy_record, graphId);
+AT(VT_MEMCPY_KIND, CUpti_ActivityMemcpyPtoP4, copyKind);
+AT(VT_MEMCPY_BYTES, CUpti_ActivityMemcpyPtoP4, bytes);
+AT(VT_MEMCPY_START, CUpti_ActivityMemcpyPtoP4, start);
+AT(VT_MEMCPY_STREAM, CUpti_ActivityMemcpyPtoP4, streamId);
+AT(VT_MEMCPY_PEER_SOURCE, CUpti_ActivityMemcpyPtoP4, srcDeviceId);
+AT(VT_MEMCPY_PEER_TARGET, CUpti_ActivityMemcpyPtoP4, dstDeviceId);
+AT(VT_MEMCPY_PEER_CORRELATION, CUpti_ActivityMemcpyPtoP4, correlationId);
+AT(VT_MEMSET_VALUE, CUpti_ActivityMemset4, value);
+AT(VT_MEMSET_BYTES, CUpti_ActivityMemset4, bytes);
+AT(VT_MEMSET_START, CUpti_ActivityMemset4, start);
+AT(VT_MEMSET_DEVICE, CUpti_ActivityMemset4, deviceId);
+AT(VT_MEMSET_CONTEXT, CUpti_ActivityMemset4, contextId);
+AT(VT_MEMSET_STREAM, CUpti_ActivityMemset4, streamId);
+AT(VT_MEMSET_CORRELATION, CUpti_ActivityMemset4, correlationId);
+AT(VT_MEMSET_FLAGS, CUpti_ActivityMemset4, flags);
+AT(VT_MEMSET_MEMORY_KIND, CUpti_ActivityMemset4, memoryKind);
+AT(VT_MEMSET_GRAPH_NODE, CUpti_ActivityMemset4, graphNodeId);
+AT(VT_MEMSET_GRAPH, CUpti_ActivityMemset4, graphId);
