@@ -36,5 +36,5 @@ endif()
 find_program(VT_PYTHON3 python3)
 if(VT_PYTHON3)
   add_test(NAME e2e.agent_rings COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/agent_rings.py
-    $<TARGET_FILE:vt_agent> ${PROJECT_BINARY_DIR}/tests/fake)
+    ${VT_AGENT_PRELOAD} ${PROJECT_BINARY_DIR}/tests/fake)
 endif()
