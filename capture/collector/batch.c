@@ -27,7 +27,7 @@ int vt_batch_append(struct vt_batch *batch, const void *record, struct vt_err *e
 	return 0;
 }
 
-/* Writes records [pieces[first].start or flushed, count) as one chunk of `level` that replaces pieces [first, npieces). */
+/* Writes the records of pieces [first, npieces) and all behind them as one chunk, in place of those pieces. */
 static int write_piece(struct vt_batch *batch, uint32_t first, uint32_t level, const struct vt_batch_sink *sink,
 		       struct vt_err *err)
 {

@@ -2,12 +2,11 @@
 #include "capture/collector/collector.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include "capture/collector/process.h"
 #include "capture/collector/proc_stat.h"
+#include "capture/collector/process.h"
 #include "capture/collector/session.h"
 #include "schema/base/cleanup.h"
 
@@ -24,16 +23,16 @@ struct vt_collector {
 	struct vt_sort sort;
 	struct vt_process *processes[VT_COLLECTOR_PROCESSES_MAX];
 	uint32_t nprocesses;
-	bool rescan;            /* a ring file is in the making, or waits for a place */
-	bool in_transaction;    /* only meta rows are in it, between polls */
+	bool rescan;		    /* a ring file is in the making, or waits for a place */
+	bool in_transaction;	    /* only meta rows are in it, between polls */
 	ino_t refused[REFUSED_MAX]; /* ring files that cannot be read, told once */
 	uint32_t nrefused;
 	bool warned;
 	char warning[sizeof(((struct vt_err *)NULL)->msg)];
-	uint64_t commit_ns;     /* of the last commit */
-	uint64_t clock_ns;      /* of the last clock row */
-	uint64_t alive_ns;      /* when the processes were last looked up in /proc */
-	uint64_t active_ns;     /* when records were last found */
+	uint64_t commit_ns; /* of the last commit */
+	uint64_t clock_ns;  /* of the last clock row */
+	uint64_t alive_ns;  /* when the processes were last looked up in /proc */
+	uint64_t active_ns; /* when records were last found */
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -93,8 +92,11 @@ static void end_replaced(struct vt_collector *collector, const struct vt_process
 	}
 }
 
-/* A file that could not be opened: in the making, left half made by a process that died, or not for us. */
-static void judge_refused(struct vt_collector *collector, const char *path, ino_t inode, const struct vt_err *why)
+/*
+ * A file that could not be opened: in the making, left half made by a process that died, or not for us. 1 where there
+ * is something to say; the scan then ends, so that it is said before the next one.
+ */
+static int judge_refused(struct vt_collector *collector, const char *path, ino_t inode, const struct vt_err *why)
 {
 	unsigned long long start_ticks;
 	unsigned pid;
@@ -102,11 +104,13 @@ static void judge_refused(struct vt_collector *collector, const char *path, ino_
 	if (why->code == VT_E_CORRUPT && vt_session_parse_name(path, &pid, &start_ticks) &&
 	    vt_proc_is_alive(pid, start_ticks)) {
 		collector->rescan = true;
-		return;
+		return 0;
 	}
 	collector->refused[collector->nrefused++ % REFUSED_MAX] = inode;
 	(void)snprintf(collector->warning, sizeof(collector->warning), "%s", why->msg);
 	collector->warned = true;
+	collector->rescan = true;
+	return 1;
 }
 
 static bool is_known(const struct vt_collector *collector, ino_t inode)
@@ -138,10 +142,8 @@ static int find_process(void *arg_ptr, const char *path, ino_t inode)
 		collector->rescan = true;
 		return 0;
 	}
-	if (vt_process_open(&process, path, arg->err) < 0) {
-		judge_refused(collector, path, inode, arg->err);
-		return 0;
-	}
+	if (vt_process_open(&process, path, arg->err) < 0)
+		return judge_refused(collector, path, inode, arg->err);
 	collector->processes[collector->nprocesses++] = process;
 	r = begin(collector, arg->err);
 	if (r == 0)
@@ -155,11 +157,13 @@ static int find_process(void *arg_ptr, const char *path, ino_t inode)
 static int find_processes(struct vt_collector *collector, struct vt_err *err)
 {
 	struct find_arg arg = { .collector = collector, .err = err };
+	int r;
 
 	if (!vt_session_changed(&collector->session) && !collector->rescan)
 		return 0;
 	collector->rescan = false;
-	return vt_session_each(&collector->session, find_process, &arg, err);
+	r = vt_session_each(&collector->session, find_process, &arg, err);
+	return r < 0 ? r : 0;
 }
 
 /* ------------------------------------------------------------------ processes go */
@@ -206,7 +210,8 @@ static void drop_ended(struct vt_collector *collector)
 
 /* ------------------------------------------------------------------ rounds */
 
-static int drain_process(struct vt_collector *collector, struct vt_process *process, uint64_t *ret_records, struct vt_err *err)
+static int drain_process(struct vt_collector *collector, struct vt_process *process, uint64_t *ret_records,
+			 struct vt_err *err)
 {
 	struct vt_batch_sink sink = { .store = collector->store, .sort = &collector->sort, .process = process->id };
 	int r = vt_process_drain(process, &sink, ret_records, err);

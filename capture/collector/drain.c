@@ -110,7 +110,8 @@ static int take_row(struct vt_process *process, const struct found *found, const
 		memcpy(copy, found->data, found->bytes);
 		memcpy(copy, &rec, sizeof(rec));
 		if (event->class != VT_CLASS_BLOB || blob_fits(copy, event, found->bytes))
-			r = vt_store_add_record(sink->store, process->id, (const struct vt_rec *)(const void *)copy, err);
+			r = vt_store_add_record(sink->store, process->id, (const struct vt_rec *)(const void *)copy,
+						err);
 	}
 	if (r != -VT_E_CORRUPT)
 		return r;
@@ -202,7 +203,8 @@ static int write_stay(struct vt_process *process, uint32_t index, struct vt_stor
 	return r;
 }
 
-int vt_process_drain(struct vt_process *process, const struct vt_batch_sink *sink, uint64_t *ret_records, struct vt_err *err)
+int vt_process_drain(struct vt_process *process, const struct vt_batch_sink *sink, uint64_t *ret_records,
+		     struct vt_err *err)
 {
 	uint32_t nrings = vt_ring_file_count(&process->file); /* again: a new thread's definitions count as well */
 	int r = 0;

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 struct vt_proc_stat {
-	char state;           /* 'R', 'S', 'Z', ... */
-	uint64_t threads;     /* of a zombie 1, as long as its leader alone is dead more */
+	char state;	      /* 'R', 'S', 'Z', ... */
+	uint64_t threads;     /* not ended; more than 1 in a zombie: only its leader is dead */
 	uint64_t start_ticks; /* field 22 */
 };
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "capture/collector/quote.h"
+#include "capture/collector/sigbus.h"
 #include "schema/base/cleanup.h"
 
 /* Numbers of the producer may be anything; sums of them wrap and harm nobody. */
@@ -119,6 +120,7 @@ static int map_file(struct vt_process *process, const char *path, struct vt_err 
 
 	if (r < 0)
 		return r;
+	vt_sigbus_watch(process->file.shm, process->file.bytes);
 	if (fstat(process->file.fd, &st) < 0)
 		return vt_err_set(err, VT_E_IO, "%s: cannot stat: %s", path, strerror(errno));
 	shm = process->file.shm;
@@ -175,6 +177,8 @@ void vt_process_free(struct vt_process *process)
 	for (size_t i = 0; process->batches && i < vt_nevents; i++)
 		vt_batch_done(&process->batches[i]);
 	free(process->batches);
+	if (process->file.shm)
+		vt_sigbus_unwatch(process->file.shm);
 	vt_ring_file_close(&process->file);
 	free(process->path);
 	free(process);

@@ -26,29 +26,29 @@
 /* One thread's stay in a ring. */
 struct vt_stay {
 	uint32_t generation;  /* 0: nobody is in */
-	bool closed;          /* the thread has ended: `head` is the end of its records */
-	bool bad;             /* its head is impossible: counted once, not read */
+	bool closed;	      /* the thread has ended: `head` is the end of its records */
+	bool bad;	      /* its head is impossible: counted once, not read */
 	uint64_t position;    /* records below are in the file or in the open transaction */
 	uint64_t definitions; /* likewise, for definitions; >= position */
-	uint64_t head;        /* H1 of this round */
+	uint64_t head;	      /* H1 of this round */
 	uint64_t events;      /* the ring's count of records, all stays together, as the file has it */
 	uint64_t events_base; /* what that count was when the stay began */
 };
 
 struct vt_process {
 	struct vt_ring_file file;
-	char *path;    /* of the ring file; owned */
+	char *path; /* of the ring file; owned */
 	ino_t inode;
-	uint32_t id;   /* in the trace */
+	uint32_t id; /* in the trace */
 	uint32_t pid;
 	uint64_t pid_start_ticks;
 	uint64_t start_ns;
 	uint64_t gone_ns; /* when it was found dead: it can write no more; 0: it runs */
 	bool last_round;  /* no round follows this one */
-	bool announced;   /* its row in the trace is as it should be */
+	bool announced;	  /* its row in the trace is as it should be */
 	struct vt_stay stays[VT_SHM_RINGS_MAX];
-	struct vt_batch *batches;         /* [vt_nevents]; those of CHUNK events are used; owned */
-	uint64_t own_loss[VT_LOSS_MAX];   /* what the collector could not take */
+	struct vt_batch *batches;	  /* [vt_nevents]; those of CHUNK events are used; owned */
+	uint64_t own_loss[VT_LOSS_MAX];	  /* what the collector could not take */
 	uint64_t known_loss[VT_LOSS_MAX]; /* all losses, as the trace has them */
 };
 
@@ -68,7 +68,8 @@ bool vt_process_has_news(const struct vt_process *process);
 
 /* The parts of a round; see above. *ret_records is raised by the number of records taken. */
 void vt_process_look(struct vt_process *process);
-int vt_process_drain(struct vt_process *process, const struct vt_batch_sink *sink, uint64_t *ret_records, struct vt_err *err);
+int vt_process_drain(struct vt_process *process, const struct vt_batch_sink *sink, uint64_t *ret_records,
+		     struct vt_err *err);
 void vt_process_release(struct vt_process *process);
 
 /* Writes the process's row and its losses where they changed; after drain, in the same transaction. */

@@ -28,7 +28,8 @@ static int check_owner(int fd, const char *path, struct vt_err *err)
 	if (fstat(fd, &st) < 0)
 		return vt_err_set(err, VT_E_IO, "%s: cannot stat: %s", path, strerror(errno));
 	if (st.st_uid != geteuid() || (st.st_mode & 0022) != 0)
-		return vt_err_set(err, VT_E_INPUT, "%s: a session directory must be yours and writable by you alone", path);
+		return vt_err_set(err, VT_E_INPUT, "%s: a session directory must be yours and writable by you alone",
+				  path);
 	return 0;
 }
 
@@ -85,7 +86,8 @@ int vt_session_each(struct vt_session *session, int (*fn)(void *arg, const char 
 	int r = 0;
 
 	if (!dir)
-		return vt_err_set(err, VT_E_IO, "%s: cannot read the session directory: %s", session->path, strerror(errno));
+		return vt_err_set(err, VT_E_IO, "%s: cannot read the session directory: %s", session->path,
+				  strerror(errno));
 	while (r == 0 && (entry = readdir(dir)) != NULL) {
 		size_t length = strlen(entry->d_name);
 		int n;

@@ -10,8 +10,8 @@
 #include "schema/base/err.h"
 
 struct vt_session {
-	char *path;  /* owned */
-	int lock_fd; /* holds the directory's lock as long as it is open */
+	char *path;   /* owned */
+	int lock_fd;  /* holds the directory's lock as long as it is open */
 	int watch_fd; /* inotify, or -1 */
 };
 

@@ -25,7 +25,8 @@
 /* A child that has not stopped by then handles the signal itself: we go on too. */
 #define STOP_WAIT_NS UINT64_C(500000000)
 
-static const int passed_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT };
+static const int passed_signals[] = { SIGINT,  SIGQUIT, SIGTERM, SIGHUP,  SIGUSR1,
+				      SIGUSR2, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT };
 
 static uint64_t now_ns(void)
 {
@@ -37,9 +38,14 @@ static uint64_t now_ns(void)
 
 /* ------------------------------------------------------------------ start */
 
+/* What the program inherits as if there were no recorder. */
+struct inherited {
+	sigset_t mask;
+	struct sigaction child, pipe, file_size;
+};
+
 /* In the child: never returns. */
-__attribute__((noreturn)) static void run_program(char **program, int gate_fd, const sigset_t *mask,
-						  const struct sigaction *chld, const struct sigaction *pipe_action)
+__attribute__((noreturn)) static void run_program(char **program, int gate_fd, const struct inherited *inherited)
 {
 	char go;
 	int error;
@@ -47,45 +53,50 @@ __attribute__((noreturn)) static void run_program(char **program, int gate_fd, c
 	/* Nothing comes when the recorder gave up or died. */
 	if (TEMP_FAILURE_RETRY(read(gate_fd, &go, 1)) != 1)
 		_exit(VT_EXIT_CANNOT_RUN);
-	(void)sigaction(SIGCHLD, chld, NULL);
-	(void)sigaction(SIGPIPE, pipe_action, NULL);
-	(void)sigprocmask(SIG_SETMASK, mask, NULL);
+	(void)sigaction(SIGCHLD, &inherited->child, NULL);
+	(void)sigaction(SIGPIPE, &inherited->pipe, NULL);
+	(void)sigaction(SIGXFSZ, &inherited->file_size, NULL);
+	(void)sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
 	(void)execvp(program[0], program);
 	error = errno;
 	(void)dprintf(STDERR_FILENO, "vramtrace record: %s: cannot run it: %s\n", program[0], strerror(error));
 	_exit(error == ENOENT ? VT_EXIT_NOT_FOUND : VT_EXIT_CANNOT_RUN);
 }
 
-static void fill_signal_set(sigset_t *set)
+/* Sets this process's own mask and dispositions; *set are the signals that come through a descriptor. */
+static void take_over_signals(struct inherited *inherited, sigset_t *set)
 {
+	const struct sigaction by_default = { .sa_handler = SIG_DFL }, ignore = { .sa_handler = SIG_IGN };
+
 	(void)sigemptyset(set);
 	(void)sigaddset(set, SIGCHLD);
 	for (size_t i = 0; i < VT_ARRAY_SIZE(passed_signals); i++)
 		(void)sigaddset(set, passed_signals[i]);
+	(void)sigprocmask(SIG_BLOCK, set, &inherited->mask);
+	/* An ignored SIGCHLD would lose exit statuses; a full disk or a closed stderr must not end us before the
+	 * program. */
+	(void)sigaction(SIGCHLD, &by_default, &inherited->child);
+	(void)sigaction(SIGPIPE, &ignore, &inherited->pipe);
+	(void)sigaction(SIGXFSZ, &ignore, &inherited->file_size);
 }
 
 int vt_child_fork(struct vt_child *ret, char **program, struct vt_err *err)
 {
-	const struct sigaction by_default = { .sa_handler = SIG_DFL }, ignore = { .sa_handler = SIG_IGN };
-	struct sigaction chld, pipe_action;
 	VT_CLEANUP(vt_closep) int signal_fd = -1;
+	struct inherited inherited;
 	int gate[2];
-	sigset_t set, mask;
+	sigset_t set;
 	pid_t pid;
 
-	fill_signal_set(&set);
 	if (pipe2(gate, O_CLOEXEC) < 0)
 		return vt_err_set(err, VT_E_IO, "cannot make a pipe: %s", strerror(errno));
-	/* Ignored SIGCHLD would lose exit statuses; SIGPIPE must not end us before the program. */
-	(void)sigaction(SIGCHLD, &by_default, &chld);
-	(void)sigaction(SIGPIPE, &ignore, &pipe_action);
-	(void)sigprocmask(SIG_BLOCK, &set, &mask);
+	take_over_signals(&inherited, &set);
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	pid = signal_fd < 0 ? -1 : fork();
 	if (pid == 0) {
 		(void)close(gate[1]);
-		run_program(program, gate[0], &mask, &chld, &pipe_action);
+		run_program(program, gate[0], &inherited);
 	}
 	(void)close(gate[0]);
 	if (pid < 0) {

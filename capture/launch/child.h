@@ -10,12 +10,12 @@
 
 struct vt_child {
 	pid_t pid;
-	int gate_fd;     /* the child waits until a byte comes; -1 once it has */
-	int signal_fd;   /* our own signals, to be passed on */
-	bool ended;      /* wait_status is valid */
+	int gate_fd;   /* the child waits until a byte comes; -1 once it has */
+	int signal_fd; /* our own signals, to be passed on */
+	bool ended;    /* wait_status is valid */
 	bool stopped;
 	int wait_status;
-	bool interrupted; /* a signal that means "end" came for us after the child had ended */
+	bool interrupted;	/* a signal that means "end" came for us after the child had ended */
 	uint64_t stop_asked_ns; /* when the terminal or somebody asked us to stop; 0: not */
 };
 

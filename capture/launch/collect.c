@@ -48,7 +48,8 @@ static int collect(const struct vt_collect_options *options, struct vt_err *err)
 		return r;
 	follow(&keeper);
 	if (!vt_keeper_finish(&keeper))
-		return vt_err_set(err, VT_E_IO, "%s: not whole; the session is kept in %s", options->output, options->session);
+		return vt_err_set(err, VT_E_IO, "%s: not whole; the session is kept in %s", options->output,
+				  options->session);
 	if (!options->keep_session)
 		vt_session_dir_remove(options->session);
 	return options->quiet ? 0 : vt_summary_print(stderr, options->output, keeper.running, err);

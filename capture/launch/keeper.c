@@ -20,8 +20,8 @@ static void fail(struct vt_keeper *keeper, const struct vt_err *err)
 	keeper->collector = NULL;
 	keeper->failed_ns = now_ns();
 	if (!keeper->told)
-		(void)fprintf(stderr, "vramtrace %s: %s; the program runs on, recording is tried again\n", keeper->command,
-			      err->msg);
+		(void)fprintf(stderr, "vramtrace %s: %s; the program runs on, recording is tried again\n",
+			      keeper->command, err->msg);
 	keeper->told = true;
 }
 

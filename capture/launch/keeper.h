@@ -14,12 +14,12 @@
 
 struct vt_keeper {
 	struct vt_collector *collector; /* NULL: failed */
-	const char *command;            /* "record" or "collect", for messages */
+	const char *command;		/* "record" or "collect", for messages */
 	const char *session;
 	const char *path;
 	uint64_t failed_ns;
 	bool told;
-	uint32_t running;               /* processes that had not ended at the finish */
+	uint32_t running; /* processes that had not ended at the finish */
 };
 
 int vt_keeper_start(struct vt_keeper *keeper, enum vt_store_mode mode, struct vt_err *err);

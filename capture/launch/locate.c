@@ -45,11 +45,13 @@ int vt_locate_program(const char *name, char ret_path[PATH_MAX], int *ret_exit_s
 			return 0;
 		return refuse_program(name, error, ret_exit_status, err);
 	}
-	for (const char *at = dirs ? dirs : DEFAULT_PATH; *name && at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+	for (const char *at = dirs ? dirs : DEFAULT_PATH; *name && at;
+	     at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
 		size_t length = strcspn(at, ":");
 		int r;
 
-		if ((size_t)snprintf(ret_path, PATH_MAX, "%.*s%s%s", (int)length, at, length ? "/" : "", name) >= PATH_MAX)
+		if ((size_t)snprintf(ret_path, PATH_MAX, "%.*s%s%s", (int)length, at, length ? "/" : "", name) >=
+		    PATH_MAX)
 			continue;
 		r = try_program(ret_path);
 		if (r == 0)
@@ -81,14 +83,16 @@ static int check_preloadable(const char *path, struct vt_err *err)
 	if (access(path, R_OK) < 0)
 		return vt_err_set(err, VT_E_IO, "%s: cannot read the agent: %s", path, strerror(errno));
 	if (strpbrk(path, ": \t\n"))
-		return vt_err_set(err, VT_E_INPUT,
-				  "%s: LD_PRELOAD cannot name a path with blanks or colons; install vramtrace elsewhere", path);
+		return vt_err_set(
+			err, VT_E_INPUT,
+			"%s: LD_PRELOAD cannot name a path with blanks or colons; install vramtrace elsewhere", path);
 	return 0;
 }
 
 int vt_locate_agent(char ret_path[PATH_MAX], struct vt_err *err)
 {
-	static const char *const places[] = { "../lib/" AGENT, VT_AGENT_FROM_LIBEXEC "/" AGENT, VT_AGENT_FROM_BIN "/" AGENT };
+	static const char *const places[] = { "../lib/" AGENT, VT_AGENT_FROM_LIBEXEC "/" AGENT,
+					      VT_AGENT_FROM_BIN "/" AGENT };
 	const char *own = getenv(VT_ENV_AGENT);
 	char directory[PATH_MAX], path[2 * PATH_MAX];
 	int r;
@@ -106,6 +110,7 @@ int vt_locate_agent(char ret_path[PATH_MAX], struct vt_err *err)
 		if (realpath(path, ret_path))
 			return check_preloadable(ret_path, err);
 	}
-	return vt_err_set(err, VT_E_INPUT, "%s is not installed beside %svramtrace-record; install it or name it in " VT_ENV_AGENT,
+	return vt_err_set(err, VT_E_INPUT,
+			  "%s is not installed beside %svramtrace-record; install it or name it in " VT_ENV_AGENT,
 			  AGENT, directory);
 }

@@ -10,7 +10,7 @@
 struct vt_record_options {
 	const char *output; /* NULL: vramtrace-<program>-<pid>.vramtrace */
 	const char *stacks; /* "python" or "none" */
-	char **program;     /* the program and its arguments, NULL at the end; points into argv */
+	char **program;	    /* the program and its arguments, NULL at the end; points into argv */
 	uint64_t grace_ns;  /* how long processes are followed that outlive the program */
 	bool ops;
 	bool host;

@@ -68,8 +68,9 @@ static int prepare_environment(struct record *record, struct vt_err *err)
 	if (r == 0)
 		r = vt_environ_prepare(&record->options, record->session, agent, &taken, err);
 	if (taken)
-		(void)fprintf(stderr, "vramtrace record: CUDA_INJECTION64_PATH is set already and stays: driver calls are not "
-				      "recorded\n");
+		(void)fprintf(stderr,
+			      "vramtrace record: CUDA_INJECTION64_PATH is set already and stays: driver calls are not "
+			      "recorded\n");
 	return r;
 }
 
@@ -143,7 +144,7 @@ static void follow(struct record *record)
 
 static void finish(struct record *record)
 {
-	bool quiet = record->options.quiet, whole;
+	bool whole;
 	struct vt_err err;
 	char status[16];
 
@@ -152,14 +153,16 @@ static void finish(struct record *record)
 	whole = vt_keeper_finish(&record->keeper);
 	if (!whole)
 		(void)fprintf(stderr,
-			      "vramtrace record: the end of the recording is not in %s; what the rings still hold can be saved:\n"
+			      "vramtrace record: the end of the recording is not in %s; what the rings still hold can "
+			      "be saved:\n"
 			      "  vramtrace collect --session %s -o %s\n",
 			      record->output, record->session, record->output);
 	if (whole && !record->options.keep_session)
 		vt_session_dir_remove(record->session);
 	if (record->options.keep_session)
 		(void)fprintf(stderr, "vramtrace record: the session directory is %s\n", record->session);
-	if (!quiet && vt_summary_print(stderr, record->output, record->keeper.running, &err) < 0)
+	if (whole && !record->options.quiet &&
+	    vt_summary_print(stderr, record->output, record->keeper.running, &err) < 0)
 		(void)fprintf(stderr, "vramtrace record: %s\n", err.msg);
 }
 

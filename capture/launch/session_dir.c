@@ -38,8 +38,10 @@ int vt_session_dir_make(char ret_path[PATH_MAX], struct vt_err *err)
 
 	/* mkdtemp makes it with mode 0700. */
 	if (n >= PATH_MAX || !mkdtemp(ret_path))
-		return vt_err_set(err, VT_E_IO, "%s: cannot make a session directory: %s; set TMPDIR to a place that you can write to",
-				  place, n >= PATH_MAX ? "the name is too long" : strerror(errno));
+		return vt_err_set(
+			err, VT_E_IO,
+			"%s: cannot make a session directory: %s; set TMPDIR to a place that you can write to", place,
+			n >= PATH_MAX ? "the name is too long" : strerror(errno));
 	return 0;
 }
 

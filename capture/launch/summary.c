@@ -62,7 +62,8 @@ static void print_losses(FILE *out, const struct totals *totals)
 	for (unsigned kind = 0; kind < VT_loss_END; kind++) {
 		if (!totals->lost[kind])
 			continue;
-		(void)fprintf(out, "%s%s (%s)", any ? ", " : "  not recorded: ", vt_format_count(number, totals->lost[kind]),
+		(void)fprintf(out, "%s%s (%s)",
+			      any ? ", " : "  not recorded: ", vt_format_count(number, totals->lost[kind]),
 			      vt_enum_text("loss", (int64_t)kind));
 		any = true;
 	}
