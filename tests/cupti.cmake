@@ -72,3 +72,8 @@ else()
   add_test(NAME abi.cupti COMMAND sh -c "echo 'skipped: no cupti.h and cuda.h found (set CUDA_HOME or VT_CUDA_INCLUDES)'; exit 77")
   set_tests_properties(abi.cupti PROPERTIES SKIP_RETURN_CODE 77)
 endif()
+
+find_program(VT_PYTHON3 python3)
+if(VT_PYTHON3)
+  add_test(NAME device.check_truth COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/device/test_check_truth.py)
+endif()
