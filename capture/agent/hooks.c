@@ -73,7 +73,7 @@ static void *find_real(const char *name, const void *own)
 
 #define REAL(pointer, symbol, none)                                                                                    \
 	do {                                                                                                           \
-		void *found_ = find_real(NAME_OF(symbol), (const void *)(uintptr_t)symbol);                            \
+		void *found_ = find_real(NAME_OF(symbol), (const void *)(symbol));                                     \
 		atomic_store_explicit(&(pointer), found_ ? (__typeof__(none) *)found_ : (none), memory_order_release); \
 	} while (0)
 

@@ -16,14 +16,16 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	struct search *search = arg;
 	const char *base = strrchr(info->dlpi_name, '/');
 	size_t length = strlen(search->name);
+	size_t bytes;
 
 	(void)size;
 	base = base ? base + 1 : info->dlpi_name;
 	if (strncmp(base, search->name, length) != 0 || (base[length] != '\0' && base[length] != '.'))
 		return 0;
-	if (strlen(info->dlpi_name) >= sizeof(search->path))
+	bytes = strlen(info->dlpi_name) + 1;
+	if (bytes > sizeof(search->path))
 		return 0;
-	strcpy(search->path, info->dlpi_name);
+	memcpy(search->path, info->dlpi_name, bytes);
 	return 1;
 }
 

@@ -76,7 +76,10 @@ static inline uint32_t vt_py_u32(const void *object, size_t offset)
 
 static inline const void *vt_py_pointer(const void *object, size_t offset)
 {
-	return (const void *)(uintptr_t)vt_py_u64(object, offset);
+	const void *pointer;
+
+	memcpy(&pointer, (const char *)object + offset, sizeof(pointer));
+	return pointer;
 }
 
 #endif

@@ -60,11 +60,9 @@ static const void *innermost_frame(const void *tstate)
 
 static const void *code_of(const void *frame)
 {
-	uintptr_t code = (uintptr_t)vt_py_u64(frame, layout.frame_code);
+	const char *code = vt_py_pointer(frame, layout.frame_code);
 
-	if (layout.tagged_code)
-		code &= ~(uintptr_t)3;
-	return (const void *)code;
+	return layout.tagged_code ? code - ((uintptr_t)code & 3) : code;
 }
 
 /* Byte offset of the instruction that a frame is at; 0 for a frame that has not begun. */

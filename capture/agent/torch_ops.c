@@ -234,27 +234,39 @@ static const char *ensure_registered(void *library)
 	return before == REGISTERED ? NULL : "the process that this one was forked from could not follow ops";
 }
 
-/* Writes the note that torch is there: its version as version.py beside the library has it, else the library's path. */
-static void note_torch(struct vt_thread *thread, const void *address)
+/* The version that version.py says, which lies beside a library's directory; NULL where there is none. */
+static const char *read_version(const char *library, char *text, size_t size)
 {
 	static const char file[] = "/../version.py", mark[] = "__version__ = '";
-	char path[4096], text[2048], *at, *end;
-	Dl_info info;
-	size_t n;
+	const char *slash = strrchr(library, '/');
+	size_t length = slash ? (size_t)(slash - library) : 0;
+	char path[4096], *version, *end;
 
-	if (!dladdr(address, &info) || !info.dli_fname || strlen(info.dli_fname) + sizeof(file) > sizeof(path))
+	if (!slash || length + sizeof(file) > sizeof(path))
+		return NULL;
+	memcpy(path, library, length);
+	memcpy(path + length, file, sizeof(file));
+	text[vt_proc_read(path, text, size - 1)] = '\0';
+	version = strstr(text, mark);
+	version = version ? version + sizeof(mark) - 1 : NULL;
+	end = version ? strchr(version, '\'') : NULL;
+	if (!end)
+		return NULL;
+	*end = '\0';
+	return version;
+}
+
+/* The note that torch is there, with its version, or else the path of the library that the address lies in. */
+static void note_torch(struct vt_thread *thread, const void *address)
+{
+	char text[2048];
+	const char *version;
+	Dl_info info;
+
+	if (!dladdr(address, &info) || !info.dli_fname)
 		return;
-	strcpy(path, info.dli_fname);
-	at = strrchr(path, '/');
-	strcpy(at ? at : path, file);
-	n = vt_proc_read(path, text, sizeof(text) - 1);
-	text[n] = '\0';
-	at = strstr(text, mark);
-	at = at ? at + sizeof(mark) - 1 : NULL;
-	end = at ? strchr(at, '\'') : NULL;
-	if (end)
-		*end = '\0';
-	vt_agent_note(thread, VT_note_code_TORCH_FOUND, 0, end ? at : info.dli_fname);
+	version = read_version(info.dli_fname, text, sizeof(text));
+	vt_agent_note(thread, VT_note_code_TORCH_FOUND, 0, version ? version : info.dli_fname);
 }
 
 /* Where torch's symbols are: the global scope, or a handle of the library. NULL: torch is not loaded. */
