@@ -86,7 +86,8 @@ def check(path, dump):
             op = nodes[op]["parent"]
 
     notes = {r["code"]: strings.get(r["text"]) for r in parent if r["kind"] == "note"}
-    assert notes[2] == want["torch"], notes
+    # A distribution's PyTorch has its version file elsewhere: then the library's path is noted.
+    assert notes[2] == want["torch"] or "libtorch_cpu.so" in notes[2], notes
     assert 3 in notes and 5 in notes, notes
     assert all(sum(r["lost"]) == 0 for r in parent if r["kind"] in ("FILE", "RING")), "events were lost"
     tensors = [r for r in parent if r["kind"] == "tensor"]
