@@ -55,7 +55,7 @@ static inline uint64_t vt_ring_bytes(uint32_t index)
 enum vt_shm_state {
 	VT_SHM_STARTING = 0,
 	VT_SHM_LIVE = 1,
-	VT_SHM_EXITED = 2, /* the process ended by exit() and said so */
+	VT_SHM_EXITED = 2, /* the process ended by exit() and said so; threads may write until it is gone */
 	VT_SHM_OFF = 3,    /* the agent switched itself off; see the notes */
 };
 
@@ -138,7 +138,8 @@ static inline uint64_t vt_shm_file_bytes(void)
 }
 
 /* Environment between the recorder and the agents of its children. */
-#define VT_ENV_SESSION "VRAMTRACE_SESSION"   /* session directory: agents make <pid>-<start ticks>.ring in it */
+#define VT_ENV_SESSION "VRAMTRACE_SESSION"   /* session directory: agents make <pid>-<start ticks>.ring in it, after an
+					      * exec in the same process <pid>-<start ticks>.1.ring and so on */
 #define VT_ENV_HOST "VRAMTRACE_HOST"         /* "1": host (CPU) tensors too */
 #define VT_ENV_STACKS "VRAMTRACE_STACKS"     /* comma list: python, none */
 #define VT_ENV_OPS "VRAMTRACE_OPS"           /* "0": no op capture */

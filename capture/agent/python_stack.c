@@ -122,7 +122,8 @@ uint32_t vt_python_stack(struct vt_thread *thread)
 
 	if (atomic_load_explicit(&state, memory_order_acquire) != ON)
 		return 0;
-	/* While the interpreter ends it frees the thread states of others. */
+	/* While the interpreter ends it frees the states of daemon threads. One that passes here just before that has
+	 * some hundred nanoseconds to finish, much less than the interpreter takes to get there. */
 	if (!layout.is_initialized() || layout.is_finalizing())
 		return 0;
 	tstate = layout.this_thread();

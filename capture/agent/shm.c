@@ -54,8 +54,11 @@ static bool allocate(int fd, uint64_t offset, uint64_t bytes)
 
 		for (int i = 0; r == EINTR && i < ALLOCATE_TRIES; i++)
 			r = posix_fallocate(fd, (off_t)(offset + done), (off_t)step);
-		if (r != 0)
+		if (r != 0) {
+			/* What was got is of no use and may be what others lack. */
+			(void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
 			return false;
+		}
 	}
 	return true;
 }
@@ -160,6 +163,16 @@ static bool back_ring(const struct vt_agent *agent, uint32_t index)
 	return ok;
 }
 
+/* Maps the ring's pages now, so that the first events do not fault one by one; kernels before 5.14 cannot. */
+static void prefault(const struct vt_agent *agent, uint32_t index)
+{
+#ifdef MADV_POPULATE_WRITE
+	(void)madvise((uint8_t *)agent->shm + vt_ring_data_offset(index), vt_ring_bytes(index), MADV_POPULATE_WRITE);
+#else
+	(void)agent, (void)index;
+#endif
+}
+
 static void open_ring(struct vt_ring *ring, uint32_t tid)
 {
 	ring->generation++;
@@ -191,6 +204,7 @@ struct vt_ring *vt_shm_take_ring(struct vt_agent *agent, uint32_t tid, uint8_t *
 	if (index == nrings) {
 		if (!back_ring(agent, index))
 			return NULL;
+		prefault(agent, index);
 		ring->data_offset = vt_ring_data_offset(index);
 		ring->data_bytes = vt_ring_bytes(index);
 	}

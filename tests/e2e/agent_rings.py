@@ -204,6 +204,31 @@ def test_signals():
     assert [r for r in run.tensors if r["device"] == 2], "no signal came"
 
 
+def test_full_file_system():
+    """No memory for a ring, or not even for the header: events are lost and counted, and nothing is killed."""
+    shell = ("mount -t tmpfs -o size=%s none $0 2>/dev/null || exit 77; cd $0; "
+             "VRAMTRACE_SESSION=$0 LD_PRELOAD='" + PRELOAD + "' " + FAKE + "/fake_torch --steps 3000 run || exit 1; "
+             "for f in *.ring; do [ -e $f ] && " + FAKE + "/dump_rings $f; done; exit 0")
+    for size, lines in ("1m", 2), ("5m", 3), ("16k", 1):
+        with tempfile.TemporaryDirectory(prefix="vt-full.") as directory:
+            out = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", shell % size, directory],
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=dict(os.environ, LD_PRELOAD=""))
+        if out.returncode in (77, 127) or (out.returncode == 1 and not out.stdout):
+            print("test_full_file_system: skipped, no user namespaces here")
+            return
+        output = out.stdout.splitlines()
+        counts = [int(n) for n in output[0].split()]
+        same(out.returncode, 0, "status with %s" % size)
+        same(counts[3], counts[0] + counts[1], "calls that reached the real function")
+        rows = [json.loads(line) for line in output[1:]]
+        if size == "16k":
+            same(rows, [], "files")
+            continue
+        recorded = len([r for r in rows if r["kind"] == "tensor"])
+        same(recorded + rows[0]["lost"][NO_RING], counts[3], "recorded and lost with %s" % size)
+        same(len([r for r in rows if r["kind"] == "RING"]), lines - 2, "rings with %s" % size)
+
+
 for name, test in sorted(globals().items()):
     if name.startswith("test_"):
         try:

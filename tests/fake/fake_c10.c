@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #define API __attribute__((visibility("default")))
 #define REPORT _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
@@ -118,4 +119,15 @@ API void fake_oom(uint64_t bytes, uint16_t device)
 	OOM((int64_t)bytes, counts->allocated_bytes[slot], counts->reserved_bytes[slot], device);
 	atomic_fetch_add(&counts->ooms, 1);
 	pthread_mutex_unlock(&mutex);
+}
+
+API double fake_c10_bench(uint64_t n)
+{
+	struct timespec a, b;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (uint64_t i = 0; i < n; i++)
+		REPORT((void *)(uintptr_t)(512 * (i + 1)), 512, 512 * (i + 1), 1 << 30, FAKE_CUDA0);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	return ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / (double)n;
 }

@@ -43,4 +43,7 @@ uint64_t fake_alloc(uint64_t bytes, uint16_t device);
 void fake_free(uint64_t address, uint64_t bytes, uint16_t device);
 void fake_oom(uint64_t bytes, uint16_t device);
 
+/* ns for one report of an allocation, over n of them; the allocator's own work is left out. */
+double fake_c10_bench(uint64_t n);
+
 #endif
