@@ -7,3 +7,14 @@ foreach(stem views_groups views_parts)
   target_link_libraries(test_${stem} PRIVATE vt_analyze PkgConfig::CMOCKA)
   add_test(NAME unit.${stem} COMMAND test_${stem})
 endforeach()
+
+# A trace made by hand, and the reports over it.
+if(EXISTS ${PROJECT_SOURCE_DIR}/schema/store_write.c)
+  add_executable(test_views_trace unit/test_views_trace.c unit/views_scenario.c)
+  target_link_libraries(test_views_trace PRIVATE vt_analyze vt_trace_builder PkgConfig::CMOCKA)
+  add_test(NAME unit.views_trace COMMAND test_views_trace)
+  add_executable(make_views_trace unit/make_views_trace.c unit/views_scenario.c)
+  target_link_libraries(make_views_trace PRIVATE vt_trace_builder)
+  add_test(NAME e2e.views COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/views_golden.sh $<TARGET_FILE:vramtrace>
+    $<TARGET_FILE:make_views_trace>)
+endif()

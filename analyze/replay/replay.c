@@ -153,7 +153,8 @@ static int begin_block(struct vt_replay *replay, const struct vt_item *item, str
 	return 0;
 }
 
-static int end_block(struct vt_replay *replay, const struct vt_item *item, const struct vt_block *freed,
+/* peak: where blocks are older than the capture, or events were lost, a total may be the highest even after a free. */
+static int end_block(struct vt_replay *replay, const struct vt_item *item, const struct vt_block *freed, bool peak,
 		     struct vt_err *err)
 {
 	struct vt_device *device = device_at(replay, freed->device);
@@ -167,6 +168,8 @@ static int end_block(struct vt_replay *replay, const struct vt_item *item, const
 		device->unknown_frees++;
 		block = *freed;
 	}
+	if (VT_UNLIKELY(peak))
+		TELL(replay, peak, item, block.device, err);
 	TELL(replay, free, item, &block, err);
 	return 0;
 }
@@ -241,7 +244,7 @@ static int on_tensor(struct vt_replay *replay, const struct vt_item *item, struc
 			.device = index,
 		};
 
-		return end_block(replay, item, &freed, err);
+		return end_block(replay, item, &freed, peak, err);
 	}
 	struct vt_block block = {
 		.address = tensor->address,
@@ -302,7 +305,7 @@ static int on_pool_call(struct vt_replay *replay, const struct vt_item *item, co
 			.device = effect->device,
 		};
 
-		return end_block(replay, item, &freed, err);
+		return end_block(replay, item, &freed, peak, err);
 	}
 	if (!effect->pool_alloc)
 		return 0;

@@ -116,9 +116,15 @@ bool vt_levels_simultaneous(const struct vt_levels *levels)
 	return levels->read_ns == levels->time_ns || levels->driver_then == levels->driver_bytes;
 }
 
+struct process_reading {
+	uint64_t bytes;
+	uint64_t driver_then;
+};
+
 struct device_levels {
 	struct vt_levels sample; /* only what the driver said */
 	struct vt_levels peak;
+	struct process_reading process_read;
 };
 
 struct vt_levels_view {
@@ -179,11 +185,11 @@ static void adopt_for_peak(struct device_levels *levels, const struct vt_device 
 	peak->driver_then = levels->sample.driver_then;
 }
 
-static int on_sample(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
-		     struct vt_err *err)
+static int take_reading(struct vt_levels_view *view, const struct vt_replay *replay, uint32_t device,
+			uint64_t process_bytes, uint64_t time_ns, struct vt_err *err)
 {
 	const struct vt_device *state = vt_replay_device(replay, device);
-	struct device_levels *levels = find(self, device, err);
+	struct device_levels *levels = find(view, device, err);
 
 	if (!levels)
 		return -VT_E_NOMEM;
@@ -191,11 +197,33 @@ static int on_sample(void *self, const struct vt_replay *replay, const struct vt
 		return 0;
 	levels->sample.total_bytes = state->total_bytes;
 	levels->sample.free_bytes = state->free_bytes;
-	levels->sample.process_bytes = state->process_bytes;
-	levels->sample.read_ns = item->time_ns;
+	/* The process's share is read less often: the last one stands as long as the process's calls changed nothing. */
+	if (process_bytes)
+		levels->process_read = (struct process_reading){ process_bytes, state->driver_bytes };
+	levels->sample.process_bytes =
+		levels->process_read.driver_then == state->driver_bytes ? levels->process_read.bytes : 0;
+	levels->sample.read_ns = time_ns;
 	levels->sample.driver_then = state->driver_bytes;
 	adopt_for_peak(levels, state);
 	return 0;
+}
+
+static int on_sample(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
+		     struct vt_err *err)
+{
+	const struct vt_device_sample *rec = (const struct vt_device_sample *)(const void *)item->rec;
+
+	return take_reading(self, replay, device, rec->process_bytes, item->time_ns, err);
+}
+
+static int on_oom(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
+		  struct vt_err *err)
+{
+	const struct vt_oom *rec = (const struct vt_oom *)(const void *)item->rec;
+
+	if (!rec->device_total_bytes)
+		return 0;
+	return take_reading(self, replay, device, rec->process_bytes, item->time_ns, err);
 }
 
 static int on_peak(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
@@ -213,7 +241,7 @@ static int on_peak(void *self, const struct vt_replay *replay, const struct vt_i
 
 struct vt_listener vt_levels_listener(struct vt_levels_view *view)
 {
-	return (struct vt_listener){ .self = view, .sample = on_sample, .peak = on_peak };
+	return (struct vt_listener){ .self = view, .sample = on_sample, .oom = on_oom, .peak = on_peak };
 }
 
 struct vt_levels vt_levels_now(const struct vt_levels_view *view, const struct vt_replay *replay, uint32_t device)

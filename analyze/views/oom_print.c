@@ -123,7 +123,8 @@ static void print_next(const struct vt_screen *screen, const struct vt_oom_facts
 		if (!vt_oom_rules[i].applies(facts))
 			continue;
 		vt_oom_rules[i].say(text, facts);
-		vt_screen_text(screen, 2, "%u. %s", ++n, text);
+		vt_screen_text(screen, 2, "%u. %s", ++n, vt_oom_rules[i].title);
+		vt_screen_text(screen, 5, "%s", text);
 	}
 	if (!n)
 		vt_screen_text(screen, 2, "The figures single nothing out: begin with the largest holders above.");

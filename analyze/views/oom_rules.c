@@ -135,7 +135,7 @@ static void say_fragmented_plain(char *out, const struct vt_oom_facts *facts)
 		snprintf(pieces, sizeof(pieces), " in %" PRIu64 " pieces, of which the largest is %s",
 			 facts->space.free_ranges, vt_format_bytes(largest, facts->space.largest_bytes));
 	snprintf(out, VT_OOM_TEXT_MAX,
-		 "Fragmentation: PyTorch has %s reserved but unallocated, more than the %s asked for, but not in one "
+		 "PyTorch has %s reserved but unallocated, more than the %s asked for, but not in one "
 		 "piece%s. Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; where that is not possible, "
 		 "max_split_size_mb keeps large segments from being split by small blocks.",
 		 vt_format_bytes(unallocated, vt_oom_unallocated(facts)),
@@ -256,7 +256,7 @@ static void say_model_state(char *out, const struct vt_oom_facts *facts)
 		 vt_format_bytes(now, facts->allocated_bytes - facts->survived_bytes));
 }
 
-/* Nothing above says why: the plain shortfall remains. */
+/* The plain shortfall, where there is one. */
 static bool is_short(const struct vt_oom_facts *facts)
 {
 	return facts->total_bytes && facts->tried_bytes > facts->free_bytes && facts->tried_bytes <= facts->total_bytes;
@@ -266,26 +266,26 @@ static void say_short(char *out, const struct vt_oom_facts *facts)
 {
 	char text[VT_FORMAT_MAX], tried[VT_FORMAT_MAX], free_text[VT_FORMAT_MAX];
 
-	snprintf(
-		out, VT_OOM_TEXT_MAX,
-		"It was short by %s (%s needed, %s free on the device). Whatever of the holders above is not needed at "
-		"this point and is at least that large would have been enough.",
-		vt_format_bytes(text, facts->tried_bytes - facts->free_bytes),
-		vt_format_bytes(tried, facts->tried_bytes), vt_format_bytes(free_text, facts->free_bytes));
+	snprintf(out, VT_OOM_TEXT_MAX,
+		 "It was short by %s (%s needed, %s free on the device). Look among the holders above for what is "
+		 "not needed at this point.",
+		 vt_format_bytes(text, facts->tried_bytes - facts->free_bytes),
+		 vt_format_bytes(tried, facts->tried_bytes), vt_format_bytes(free_text, facts->free_bytes));
 }
 
 const struct vt_oom_rule vt_oom_rules[] = {
-	{ "request_exceeds_device", is_too_large, say_too_large },
-	{ "own_limit", is_own_limit, say_own_limit },
-	{ "other_processes", is_others, say_others },
-	{ "outside_process", is_outside, say_outside },
-	{ "fragmentation", is_fragmented_plain, say_fragmented_plain },
-	{ "fragmentation_expandable", is_fragmented_expandable, say_fragmented_expandable },
-	{ "free_range_out_of_reach", is_out_of_reach, say_out_of_reach },
-	{ "growth", is_growing, say_growing },
-	{ "one_holder", is_one_holder, say_one_holder },
-	{ "step_memory", is_step_memory, say_step_memory },
-	{ "model_state", is_model_state, say_model_state },
-	{ "shortfall", is_short, say_short },
+	{ "request_exceeds_device", "The request is larger than the device", is_too_large, say_too_large },
+	{ "own_limit", "PyTorch's own limit refused", is_own_limit, say_own_limit },
+	{ "other_processes", "Other processes use the device", is_others, say_others },
+	{ "outside_process", "Memory outside this process's allocations", is_outside, say_outside },
+	{ "fragmentation", "Fragmentation", is_fragmented_plain, say_fragmented_plain },
+	{ "fragmentation_expandable", "Fragmentation in spite of expandable segments", is_fragmented_expandable,
+	  say_fragmented_expandable },
+	{ "free_range_out_of_reach", "Free memory that this request may not use", is_out_of_reach, say_out_of_reach },
+	{ "growth", "Memory grows from step to step", is_growing, say_growing },
+	{ "one_holder", "One place holds most", is_one_holder, say_one_holder },
+	{ "step_memory", "The step itself is too large", is_step_memory, say_step_memory },
+	{ "model_state", "What lives on from step to step is too large", is_model_state, say_model_state },
+	{ "shortfall", "How much was missing", is_short, say_short },
 };
 const unsigned vt_oom_nrules = VT_ARRAY_SIZE(vt_oom_rules);

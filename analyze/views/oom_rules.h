@@ -33,7 +33,8 @@ struct vt_oom_facts {
 #define VT_OOM_TEXT_MAX 640
 
 struct vt_oom_rule {
-	const char *key; /* stable: JSON */
+	const char *key;   /* stable: JSON */
+	const char *title; /* for people */
 	bool (*applies)(const struct vt_oom_facts *facts);
 	void (*say)(char out[VT_OOM_TEXT_MAX], const struct vt_oom_facts *facts);
 };

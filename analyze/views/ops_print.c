@@ -112,8 +112,11 @@ static struct sort_key *sort_rows(const struct vt_ops_table *table, enum vt_ops_
 	return keys;
 }
 
+/* Below this width two columns are left out: names matter more. */
+#define WIDE 110
+
 /* Columns carry key_averages' own names where they count the same. */
-static struct vt_table *begin_table(const struct vt_ops_report *report, const struct vt_device *device)
+static struct vt_table *begin_table(const struct vt_ops_report *report, const struct vt_device *device, bool wide)
 {
 	struct vt_table *table = vt_table_new();
 	bool host = device->device_type == VT_device_type_HOST, by_name = report->by == VT_OPS_BY_NAME;
@@ -129,10 +132,12 @@ static struct vt_table *begin_table(const struct vt_ops_report *report, const st
 	} else {
 		vt_table_column(table, "Allocs", VT_ALIGN_RIGHT, false);
 	}
-	vt_table_column(table, "Allocated", VT_ALIGN_RIGHT, false);
+	if (wide)
+		vt_table_column(table, "Allocated", VT_ALIGN_RIGHT, false);
 	vt_table_column(table, peak, VT_ALIGN_RIGHT, false);
 	vt_table_column(table, "Share", VT_ALIGN_RIGHT, false);
-	vt_table_column(table, "Mean lifetime", VT_ALIGN_RIGHT, false);
+	if (wide)
+		vt_table_column(table, "Mean lifetime", VT_ALIGN_RIGHT, false);
 	return table;
 }
 
@@ -140,6 +145,7 @@ static void put_row(const struct vt_ops_report *report, struct vt_table *table, 
 		    const struct vt_ops_row *row, uint64_t whole)
 {
 	char text[VT_FORMAT_MAX], place[VT_PLACE_MAX];
+	bool wide = screen->width >= WIDE;
 
 	if (report->by == VT_OPS_BY_NAME) {
 		vt_table_cell(table, "%s", vt_place_op(&row->place));
@@ -147,15 +153,16 @@ static void put_row(const struct vt_ops_report *report, struct vt_table *table, 
 		vt_table_cell(table, "%s", vt_format_signed_bytes(text, row->self_bytes));
 		vt_table_cell(table, "%s", vt_format_signed_bytes(text, row->total_bytes));
 	} else {
-		vt_table_cell(table, "%s",
-			      vt_place_clip(place, vt_place_op(&row->place), screen->width >= 120 ? 40 : 24));
-		vt_table_cell(table, "%s", vt_place_where(place, &row->place, screen->width >= 120 ? 60 : 28));
+		vt_table_cell(table, "%s", vt_place_clip(place, vt_place_op(&row->place), wide ? 40 : 24));
+		vt_table_cell(table, "%s", vt_place_where(place, &row->place, wide ? 60 : 32));
 		vt_table_cell(table, "%s", vt_format_count(text, row->allocs));
 	}
-	vt_table_cell(table, "%s", row->allocated_bytes ? vt_format_bytes(text, row->allocated_bytes) : "");
+	if (wide)
+		vt_table_cell(table, "%s", row->allocated_bytes ? vt_format_bytes(text, row->allocated_bytes) : "");
 	vt_table_cell(table, "%s", row->live_bytes ? vt_format_bytes(text, row->live_bytes) : "");
 	vt_table_cell(table, "%s", row->live_bytes ? vt_report_share(text, row->live_bytes, whole) : "");
-	vt_table_cell(table, "%s", row->frees ? vt_format_ns(text, mean_lifetime(row)) : "");
+	if (wide)
+		vt_table_cell(table, "%s", row->frees ? vt_format_ns(text, mean_lifetime(row)) : "");
 }
 
 static int print_device(const struct vt_ops_report *report, const struct vt_screen *screen, uint32_t device,
@@ -178,7 +185,7 @@ static int print_device(const struct vt_ops_report *report, const struct vt_scre
 	}
 	n = report->top < rows.count ? (size_t)report->top : rows.count;
 	vt_session_print_device(session, screen, device);
-	table = begin_table(report, state);
+	table = begin_table(report, state, screen->width >= WIDE);
 	for (size_t i = 0; i < n; i++) {
 		put_row(report, table, screen, keys[i].row, rows.live_bytes);
 		open |= keys[i].row->open_calls != 0;
@@ -186,6 +193,8 @@ static int print_device(const struct vt_ops_report *report, const struct vt_scre
 	r = vt_table_print(table, screen);
 	if (n < rows.count)
 		vt_screen_text(screen, 0, "%zu more; --top %zu shows all.", rows.count - n, rows.count);
+	if (screen->width < WIDE)
+		vt_screen_text(screen, 0, "A wider terminal (%d columns) shows Allocated and Mean lifetime too.", WIDE);
 	if (open)
 		vt_screen_text(screen, 0, "* some of these calls had not ended.");
 	putc('\n', screen->out);

@@ -39,7 +39,7 @@ int vt_place_compare(const struct vt_place *x, const struct vt_place *y)
 	int order = strcmp(x->op, y->op);
 
 	if (!order)
-		order = (int)x->has_frame - (int)y->has_frame;
+		order = (int)y->has_frame - (int)x->has_frame;
 	if (order)
 		return order;
 	/* Where there is a line it says enough: ranges that change from step to step must not tear it apart. */

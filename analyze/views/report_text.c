@@ -191,8 +191,7 @@ static void print_counts(const struct vt_report *report, const struct vt_screen 
 		mean[VT_FORMAT_MAX];
 	char now[VT_FORMAT_MAX];
 
-	vt_screen_text(screen, 0,
-		       "%s allocations (%s in all) and %s frees; %s blocks (%s) are live at the end of this.",
+	vt_screen_text(screen, 0, "%s allocations (%s in all) and %s frees; %s blocks (%s) are live at the end.",
 		       vt_format_count(allocs, state->allocs), vt_format_bytes(bytes, state->allocated_total_bytes),
 		       vt_format_count(frees, state->frees), vt_format_count(live, state->live_blocks),
 		       vt_format_bytes(now, state->allocated_bytes));

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "analyze/views/groups.h"
+#include "analyze/views/levels.h"
 #include "analyze/views/timeline.h"
 #include "tests/unit/array_cursor.h"
 
@@ -206,6 +207,48 @@ static void test_lost_free(void **state)
 	vt_array_done(&array);
 }
 
+/*
+ * By hand: the capture began late. 9000 bytes are allocated already when the first event frees 1000 of them: that is the
+ * peak so far, and nothing of it is known. Then 512 come and make the next peak, of which 512 are known.
+ */
+static void test_late_capture(void **state)
+{
+	struct vt_array array = { .count = 0 };
+	struct vt_replay *replay;
+	struct vt_groups *groups;
+	struct vt_levels_view *levels;
+	struct vt_listener listeners[2];
+	struct vt_levels peak;
+	struct vt_err err;
+
+	(void)state;
+	for (size_t events = 1; events <= 2; events++) {
+		array.count = 0;
+		add_tensor(&array, 10, 0x5000, -1000, 8000);
+		if (events == 2)
+			add_tensor(&array, 20, 0x1000, 512, 8512);
+		assert_int_equal(vt_replay_new(&replay, &err), 0);
+		assert_int_equal(vt_groups_new(&groups, &err), 0);
+		assert_int_equal(vt_levels_view_new(&levels, &err), 0);
+		listeners[0] = vt_groups_listener(groups);
+		listeners[1] = vt_levels_listener(levels);
+		assert_int_equal(vt_replay_add(replay, &listeners[0], &err), 0);
+		assert_int_equal(vt_replay_add(replay, &listeners[1], &err), 0);
+		vt_array_replay(&array, replay);
+		peak = vt_levels_at_peak(levels, replay, 0);
+		assert_int_equal(peak.allocated_bytes, events == 1 ? 8000 : 8512);
+		assert_int_equal(peak.known_bytes, events == 1 ? 0 : 512);
+		assert_int_equal(peak.time_ns, events == 1 ? 10 : 20);
+		assert_int_equal(vt_groups_count(groups), events - 1);
+		if (events == 2)
+			assert_int_equal(vt_groups_get(groups, 0).peak_bytes, 512);
+		vt_levels_view_free(levels);
+		vt_groups_free(groups);
+		vt_replay_free(replay);
+	}
+	vt_array_done(&array);
+}
+
 /* What was allocated at any time of [from, to), by going through the events. */
 static uint64_t slow_maximum(const struct vt_array *array, uint64_t from, uint64_t to)
 {
@@ -282,6 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_streams),
 		cmocka_unit_test(test_lost_free),
+		cmocka_unit_test(test_late_capture),
 		cmocka_unit_test(test_timeline),
 	};
 

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""views_json.py REPORT OOM OPS STACKS - checks the JSON of the reports over the trace of tests/unit/views_scenario.h."""
+import json
+import sys
+
+MIB = 1 << 20
+
+
+def check(condition, what):
+    if not condition:
+        print("FAIL:", what)
+        sys.exit(1)
+
+
+report, oom, ops, stacks = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:5])
+for name, command in ((report, "report"), (oom, "oom"), (ops, "ops"), (stacks, "ops")):
+    check(name["vramtrace"]["command"] == command and name["vramtrace"]["schema"] == 1, f"head of {command}")
+    check(name["losses"] == [], "losses")
+    check(name["processes"][0]["pid"] == 4242, "pid")
+
+(device,) = report["devices"]
+check(device["name"] == "Toy GPU" and device["device"] == 0 and device["device_type"] == "cuda", "device")
+check(device["total_bytes"] == 1024 * MIB and device["free_bytes"] == 478 * MIB, "device bytes")
+check(device["peak_allocated_bytes"] == 821 * MIB // 2 and device["peak_time_ns"] == 30_000_000, "peak")
+held = sum(h["live_bytes"] for h in device["holders"]) + device["holders_rest"]["live_bytes"]
+check(held == device["allocated_bytes"] == 821 * MIB // 2, "holders add up to what is allocated")
+gaps = sum(level["bytes"] for level in device["levels"] if level["kind"] == "between")
+check(gaps + device["allocated_bytes"] == device["total_bytes"], "levels are closed")
+check(device["holders"][0]["stack"][0] == {
+    "function": "Net.forward", "file": "/home/me/project/nets/model.py", "line": 21}, "stack")
+check(max(device["timeline"]["max_allocated_bytes"]) == device["peak_allocated_bytes"], "timeline")
+check(max(device["timeline"]["max_reserved_bytes"]) == device["peak_reserved_bytes"], "timeline's reserved")
+
+(story,) = oom["ooms"]
+check(story["requested_bytes"] == 300 * MIB and story["failed_call"]["failures"] == 2, "failed call")
+check(story["free_space"]["largest_free_bytes"] == 50 * MIB, "largest free range")
+check(story["other_processes_bytes"] == 500 * MIB, "other processes")
+check([step["rule"] for step in story["next_steps"]] ==
+      ["other_processes", "step_memory", "shortfall"], "next steps")
+check(story["asker"]["op_stack"] == ["aten::mm", "aten::linear"], "asker")
+
+(device,) = ops["devices"]
+check(sum(row["self_memory_bytes"] for row in device["ops"]) == 725 * MIB // 2, "self memory adds up to what is live")
+check(sum(row["live_bytes"] for row in device["ops"]) == device["live_bytes"] == 821 * MIB // 2, "live at the peak")
+(device,) = stacks["devices"]
+check(sum(row["allocations"] for row in device["ops"]) == 8, "allocations by stack")
