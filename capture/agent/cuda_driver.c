@@ -10,7 +10,7 @@
 
 #define CAPTURE_MODE_RELAXED 2 /* CU_STREAM_CAPTURE_MODE_RELAXED */
 
-static struct vt_driver driver; /* constant once `found` */
+static struct vt_driver functions; /* constant once `found` */
 static _Atomic bool found;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -20,7 +20,7 @@ static void load(void)
 
 	if (!library)
 		return;
-#define FN(name, parameters) driver.name = (int32_t(*) parameters)dlsym(library, #name);
+#define FN(name, parameters) functions.name = (int32_t(*) parameters)dlsym(library, #name);
 #include "capture/agent/cuda_driver.def"
 	atomic_store_explicit(&found, true, memory_order_release);
 }
@@ -37,21 +37,21 @@ const struct vt_driver *vt_driver_get(void)
 		if (!atomic_load_explicit(&found, memory_order_acquire))
 			return NULL;
 	}
-	return &driver;
+	return &functions;
 }
 
-int vt_driver_relax_begin(const struct vt_driver *table)
+int vt_driver_relax_begin(const struct vt_driver *driver)
 {
 	int mode = CAPTURE_MODE_RELAXED;
 
-	if (!table->cuThreadExchangeStreamCaptureMode ||
-	    table->cuThreadExchangeStreamCaptureMode(&mode) != VT_CU_SUCCESS)
+	if (!driver->cuThreadExchangeStreamCaptureMode ||
+	    driver->cuThreadExchangeStreamCaptureMode(&mode) != VT_CU_SUCCESS)
 		return -1;
 	return mode;
 }
 
-void vt_driver_relax_end(const struct vt_driver *table, int mode)
+void vt_driver_relax_end(const struct vt_driver *driver, int mode)
 {
 	if (mode >= 0)
-		(void)table->cuThreadExchangeStreamCaptureMode(&mode);
+		(void)driver->cuThreadExchangeStreamCaptureMode(&mode);
 }

@@ -78,7 +78,8 @@ typedef void vt_cupti_callback(void *user, uint32_t domain, uint32_t cbid, const
 
 /* CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc, CUpti_TimestampCallbackFunc */
 typedef void vt_cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_bytes, size_t *ret_max_records);
-typedef void vt_cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes);
+typedef void vt_cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
+				      size_t valid_bytes);
 typedef uint64_t vt_cupti_clock(void);
 
 /* CUpti_ActivityFlag of cuptiActivityFlushAll: incomplete records too. */

@@ -59,9 +59,9 @@ static void note(enum vt_note_code code, int32_t value, const char *text)
 
 static bool is_ours(uint32_t domain, uint32_t cbid)
 {
-	return is_joined() && ((domain == VT_CUPTI_DOMAIN_DRIVER_API &&
-				(vt_call_find(cbid) || vt_work_is_watched(cbid))) ||
-			       (domain == VT_CUPTI_DOMAIN_STATE && cbid == VT_CUPTI_STATE_FATAL_ERROR));
+	return is_joined() &&
+	       ((domain == VT_CUPTI_DOMAIN_DRIVER_API && (vt_call_find(cbid) || vt_work_is_watched(cbid))) ||
+		(domain == VT_CUPTI_DOMAIN_STATE && cbid == VT_CUPTI_STATE_FATAL_ERROR));
 }
 
 static bool is_possible(uint32_t domain, uint32_t cbid)

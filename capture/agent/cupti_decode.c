@@ -108,9 +108,9 @@ static void decode_pool_trim(const void *params, bool ok, struct vt_call_facts *
 
 static int16_t device_of(const struct vt_cu_location *location)
 {
-	return location->type == VT_CU_LOCATION_DEVICE && location->id >= 0 && location->id <= INT16_MAX
-		       ? (int16_t)location->id
-		       : -1;
+	if (location->type != VT_CU_LOCATION_DEVICE || location->id < 0 || location->id > INT16_MAX)
+		return -1;
+	return (int16_t)location->id;
 }
 
 static void decode_pool_create(const void *params, bool ok, struct vt_call_facts *facts)

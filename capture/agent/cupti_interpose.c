@@ -100,8 +100,9 @@ int32_t cuptiActivityRegisterCallbacks(vt_cupti_buffer_request *request, vt_cupt
 {
 	const struct vt_cupti_library *library = vt_cupti_library_mapped();
 
-	return library && library->cuptiActivityRegisterCallbacks ? vt_activity_share_register(library, request, complete)
-								  : VT_CUPTI_ERROR_NOT_INITIALIZED;
+	return library && library->cuptiActivityRegisterCallbacks
+		       ? vt_activity_share_register(library, request, complete)
+		       : VT_CUPTI_ERROR_NOT_INITIALIZED;
 }
 
 int32_t cuptiActivityRegisterTimestampCallback(vt_cupti_clock *clock)

@@ -31,7 +31,7 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *arg)
 	const char *base = slash ? slash + 1 : info->dlpi_name;
 
 	(void)bytes;
-	if (!base || strncmp(base, mapped->name, strlen(mapped->name)) || strlen(info->dlpi_name) >= PATH_MAX)
+	if (!base || strncmp(base, mapped->name, strlen(mapped->name)) != 0 || strlen(info->dlpi_name) >= PATH_MAX)
 		return 0;
 	memcpy(mapped->path, info->dlpi_name, strlen(info->dlpi_name) + 1);
 	mapped->found = true;

@@ -67,9 +67,9 @@ static void exit_call(struct vt_thread *thread, const struct vt_call *call, cons
 	event.stream = facts.stream;
 	event.flags = facts.flags;
 	event.api = vt_call_api(call);
-	event.device = facts.device != VT_CALL_DEVICE_OF_CONTEXT
-			       ? facts.device
-			       : vt_device_of_context(data->context, data->context_uid);
+	event.device = facts.device;
+	if (facts.device == VT_CALL_DEVICE_OF_CONTEXT)
+		event.device = vt_device_of_context(data->context, data->context_uid);
 	if (traits & VT_CALL_POOL) {
 		pool = vt_pool_read(facts.handle || !is_begun ? facts.handle : thread->driver_call.pool, event.device);
 		event.handle = pool.handle;

@@ -39,7 +39,8 @@ bool vt_work_start(void)
 	if (vt_work_is_on())
 		return true;
 	if (!driver || !vt_device_pages_init(&work_state.launch.pages) ||
-	    !vt_param_layouts_init(&work_state.launch.layouts, driver->cuKernelGetParamInfo, driver->cuFuncGetParamInfo))
+	    !vt_param_layouts_init(&work_state.launch.layouts, driver->cuKernelGetParamInfo,
+				   driver->cuFuncGetParamInfo))
 		return false;
 	for (uint32_t i = 0; i < VT_ARRAY_SIZE(works); i++)
 		work_state.index[works[i].cbid] = (uint8_t)(i + 1);

@@ -10,9 +10,9 @@
 #include "capture/agent/cupti_abi.h"
 
 #define SAME_NUMBER(ours, theirs) _Static_assert((long long)(ours) == (long long)(theirs), #theirs)
-#define SAME_FIELD(ours, our_field, theirs, their_field)                                                     \
-	_Static_assert(offsetof(struct ours, our_field) == offsetof(theirs, their_field) &&                  \
-			       sizeof(((struct ours *)0)->our_field) == sizeof(((theirs *)0)->their_field), \
+#define SAME_FIELD(ours, our_field, theirs, their_field)                                                               \
+	_Static_assert(offsetof(struct ours, our_field) == offsetof(theirs, their_field) &&                            \
+			       sizeof(((struct ours *)0)->our_field) == sizeof(((theirs *)0)->their_field),            \
 		       #theirs "." #their_field)
 #define SAME_SIZE(ours, theirs) _Static_assert(sizeof(struct ours) == sizeof(theirs), #theirs)
 
@@ -92,16 +92,16 @@ SAME_NUMBER(1, CUDA_ARRAY3D_LAYERED);
 SAME_NUMBER(2, CU_STREAM_CAPTURE_MODE_RELAXED);
 
 /* The parameter blocks, each with every call that is decoded by it. */
-#define ALLOC(call, pointer)                                            \
-	SAME_SIZE(vt_cu_alloc, call##_params);                          \
-	SAME_FIELD(vt_cu_alloc, ret_address, call##_params, pointer);   \
+#define ALLOC(call, pointer)                                                                                           \
+	SAME_SIZE(vt_cu_alloc, call##_params);                                                                         \
+	SAME_FIELD(vt_cu_alloc, ret_address, call##_params, pointer);                                                  \
 	SAME_FIELD(vt_cu_alloc, bytes, call##_params, bytesize)
 ALLOC(cuMemAlloc_v2, dptr);
 ALLOC(cuMemAllocHost_v2, pp);
-#define ALLOC_FLAGS(call, pointer, word)                                    \
-	SAME_SIZE(vt_cu_alloc_flags, call##_params);                        \
-	SAME_FIELD(vt_cu_alloc_flags, ret_address, call##_params, pointer); \
-	SAME_FIELD(vt_cu_alloc_flags, bytes, call##_params, bytesize);      \
+#define ALLOC_FLAGS(call, pointer, word)                                                                               \
+	SAME_SIZE(vt_cu_alloc_flags, call##_params);                                                                   \
+	SAME_FIELD(vt_cu_alloc_flags, ret_address, call##_params, pointer);                                            \
+	SAME_FIELD(vt_cu_alloc_flags, bytes, call##_params, bytesize);                                                 \
 	SAME_FIELD(vt_cu_alloc_flags, flags, call##_params, word)
 ALLOC_FLAGS(cuMemAllocManaged, dptr, flags);
 ALLOC_FLAGS(cuMemHostAlloc, pp, Flags);
@@ -112,40 +112,40 @@ SAME_FIELD(vt_cu_alloc_pitch, ret_pitch, cuMemAllocPitch_v2_params, pPitch);
 SAME_FIELD(vt_cu_alloc_pitch, width_bytes, cuMemAllocPitch_v2_params, WidthInBytes);
 SAME_FIELD(vt_cu_alloc_pitch, height, cuMemAllocPitch_v2_params, Height);
 
-#define FREE(call, pointer)                     \
-	SAME_SIZE(vt_cu_free, call##_params);   \
+#define FREE(call, pointer)                                                                                            \
+	SAME_SIZE(vt_cu_free, call##_params);                                                                          \
 	SAME_FIELD(vt_cu_free, address, call##_params, pointer)
 FREE(cuMemFree_v2, dptr);
 FREE(cuMemFreeHost, p);
 FREE(cuMemHostUnregister, p);
 FREE(cuIpcCloseMemHandle, dptr);
 
-#define REGISTER(call)                                                \
-	SAME_SIZE(vt_cu_register, call##_params);                     \
-	SAME_FIELD(vt_cu_register, address, call##_params, p);        \
-	SAME_FIELD(vt_cu_register, bytes, call##_params, bytesize);   \
+#define REGISTER(call)                                                                                                 \
+	SAME_SIZE(vt_cu_register, call##_params);                                                                      \
+	SAME_FIELD(vt_cu_register, address, call##_params, p);                                                         \
+	SAME_FIELD(vt_cu_register, bytes, call##_params, bytesize);                                                    \
 	SAME_FIELD(vt_cu_register, flags, call##_params, Flags)
 REGISTER(cuMemHostRegister);
 REGISTER(cuMemHostRegister_v2);
 
-#define ALLOC_ASYNC(call)                                                \
-	SAME_SIZE(vt_cu_alloc_async, call##_params);                     \
-	SAME_FIELD(vt_cu_alloc_async, ret_address, call##_params, dptr); \
-	SAME_FIELD(vt_cu_alloc_async, bytes, call##_params, bytesize);   \
+#define ALLOC_ASYNC(call)                                                                                              \
+	SAME_SIZE(vt_cu_alloc_async, call##_params);                                                                   \
+	SAME_FIELD(vt_cu_alloc_async, ret_address, call##_params, dptr);                                               \
+	SAME_FIELD(vt_cu_alloc_async, bytes, call##_params, bytesize);                                                 \
 	SAME_FIELD(vt_cu_alloc_async, stream, call##_params, hStream)
 ALLOC_ASYNC(cuMemAllocAsync);
 ALLOC_ASYNC(cuMemAllocAsync_ptsz);
-#define ALLOC_POOL(call)                                                \
-	SAME_SIZE(vt_cu_alloc_pool, call##_params);                     \
-	SAME_FIELD(vt_cu_alloc_pool, ret_address, call##_params, dptr); \
-	SAME_FIELD(vt_cu_alloc_pool, bytes, call##_params, bytesize);   \
-	SAME_FIELD(vt_cu_alloc_pool, pool, call##_params, pool);        \
+#define ALLOC_POOL(call)                                                                                               \
+	SAME_SIZE(vt_cu_alloc_pool, call##_params);                                                                    \
+	SAME_FIELD(vt_cu_alloc_pool, ret_address, call##_params, dptr);                                                \
+	SAME_FIELD(vt_cu_alloc_pool, bytes, call##_params, bytesize);                                                  \
+	SAME_FIELD(vt_cu_alloc_pool, pool, call##_params, pool);                                                       \
 	SAME_FIELD(vt_cu_alloc_pool, stream, call##_params, hStream)
 ALLOC_POOL(cuMemAllocFromPoolAsync);
 ALLOC_POOL(cuMemAllocFromPoolAsync_ptsz);
-#define FREE_ASYNC(call)                                            \
-	SAME_SIZE(vt_cu_free_async, call##_params);                 \
-	SAME_FIELD(vt_cu_free_async, address, call##_params, dptr); \
+#define FREE_ASYNC(call)                                                                                               \
+	SAME_SIZE(vt_cu_free_async, call##_params);                                                                    \
+	SAME_FIELD(vt_cu_free_async, address, call##_params, dptr);                                                    \
 	SAME_FIELD(vt_cu_free_async, stream, call##_params, hStream)
 FREE_ASYNC(cuMemFreeAsync);
 FREE_ASYNC(cuMemFreeAsync_ptsz);
@@ -154,9 +154,9 @@ SAME_SIZE(vt_cu_reserve, cuMemAddressReserve_params);
 SAME_FIELD(vt_cu_reserve, ret_address, cuMemAddressReserve_params, ptr);
 SAME_FIELD(vt_cu_reserve, bytes, cuMemAddressReserve_params, size);
 SAME_FIELD(vt_cu_reserve, flags, cuMemAddressReserve_params, flags);
-#define RANGE(call)                                               \
-	SAME_SIZE(vt_cu_range, call##_params);                    \
-	SAME_FIELD(vt_cu_range, address, call##_params, ptr);     \
+#define RANGE(call)                                                                                                    \
+	SAME_SIZE(vt_cu_range, call##_params);                                                                         \
+	SAME_FIELD(vt_cu_range, address, call##_params, ptr);                                                          \
 	SAME_FIELD(vt_cu_range, bytes, call##_params, size)
 RANGE(cuMemAddressFree);
 RANGE(cuMemUnmap);
@@ -165,8 +165,8 @@ SAME_FIELD(vt_cu_create, ret_handle, cuMemCreate_params, handle);
 SAME_FIELD(vt_cu_create, bytes, cuMemCreate_params, size);
 SAME_FIELD(vt_cu_create, prop, cuMemCreate_params, prop);
 SAME_FIELD(vt_cu_create, flags, cuMemCreate_params, flags);
-#define HANDLE(call, name)                        \
-	SAME_SIZE(vt_cu_handle, call##_params);   \
+#define HANDLE(call, name)                                                                                             \
+	SAME_SIZE(vt_cu_handle, call##_params);                                                                        \
 	SAME_FIELD(vt_cu_handle, handle, call##_params, name)
 HANDLE(cuMemRelease, handle);
 HANDLE(cuArrayDestroy, hArray);
@@ -195,10 +195,10 @@ SAME_FIELD(vt_cu_mipmap, ret_array, cuMipmappedArrayCreate_params, pHandle);
 SAME_FIELD(vt_cu_mipmap, desc, cuMipmappedArrayCreate_params, pMipmappedArrayDesc);
 SAME_FIELD(vt_cu_mipmap, levels, cuMipmappedArrayCreate_params, numMipmapLevels);
 
-#define IPC_OPEN(call)                                                 \
-	SAME_SIZE(vt_cu_ipc_open, call##_params);                      \
-	SAME_FIELD(vt_cu_ipc_open, ret_address, call##_params, pdptr); \
-	SAME_FIELD(vt_cu_ipc_open, handle, call##_params, handle);     \
+#define IPC_OPEN(call)                                                                                                 \
+	SAME_SIZE(vt_cu_ipc_open, call##_params);                                                                      \
+	SAME_FIELD(vt_cu_ipc_open, ret_address, call##_params, pdptr);                                                 \
+	SAME_FIELD(vt_cu_ipc_open, handle, call##_params, handle);                                                     \
 	SAME_FIELD(vt_cu_ipc_open, flags, call##_params, Flags)
 IPC_OPEN(cuIpcOpenMemHandle);
 IPC_OPEN(cuIpcOpenMemHandle_v2);
