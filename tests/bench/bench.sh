@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# bench.sh BUILD: every benchmark that needs no GPU. What the figures mean: docs/benchmarks.md.
+set -euo pipefail
+build=$1 here=$(dirname "$0")
+
+head_line()
+{
+	printf '\n%s\n' "$*"
+}
+
+echo "$(uname -m), $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)"
+head_line "The agent, in the recorded program (tests/bench/bench_agent.sh)"
+"$here/bench_agent.sh" "$build/lib/libvramtrace-agent.so" "$build/tests/fake"
+head_line "The collector (tests/bench/bench_collector.c)"
+"$build/bin/bench_collector"
+if [ -n "${VT_TORCH_PYTHON:-}" ]; then
+	head_line "A PyTorch training on the CPU, host tensors recorded (tests/device/overhead.py)"
+	"$VT_TORCH_PYTHON" "$here/../device/overhead.py" "$build/bin/vramtrace" "$build/overhead.json" --device cpu \
+		--rounds 5 --steps 10 --layers 4 --width 128
+else
+	echo "no PyTorch: the training is left out"
+fi
