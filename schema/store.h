@@ -117,6 +117,8 @@ int vt_store_finish(struct vt_store *store, struct vt_err *err);
 /* Read-only. Refuses what is not a vramtrace file, or of a newer incompatible version, and says what to do. */
 int vt_store_open(struct vt_store **ret, const char *path, struct vt_err *err);
 const char *vt_store_path(const struct vt_store *store);
+/* What of the file cannot be read here, in words, or NULL: the file's log may be unusable in a read-only place. */
+const char *vt_store_warning(const struct vt_store *store);
 uint64_t vt_store_file_bytes(const struct vt_store *store); /* with its -wal, if any */
 
 /* NULL where the key is absent; valid until close. */

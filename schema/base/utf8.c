@@ -1,6 +1,8 @@
 /* utf8.c - see utf8.h. */
 #include "schema/base/utf8.h"
 
+#include <string.h>
+
 #include "schema/base/bits.h"
 
 /* How many bytes follow the lead byte, and the bounds of the first of them (Unicode, table 3-7); 0: not a lead byte. */
@@ -117,4 +119,20 @@ bool vt_utf8_is_unsafe(uint32_t codepoint)
 					       { 0xfeff, 0xfeff }, { 0xe0000, 0xe007f } };
 
 	return in_ranges(unsafe, VT_ARRAY_SIZE(unsafe), codepoint);
+}
+
+bool vt_utf8_is_valid(const char *text, size_t bytes)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	uint32_t codepoint;
+
+	for (size_t at = 0; at < bytes;) {
+		size_t n = vt_utf8_decode(text + at, bytes - at, &codepoint);
+
+		/* U+FFFD may also stand in the text itself. */
+		if (codepoint == VT_UTF8_REPLACEMENT && (n != 3 || memcmp(text + at, replacement, 3) != 0))
+			return false;
+		at += n;
+	}
+	return true;
 }

@@ -13,6 +13,7 @@
  * sequence reads as U+FFFD and takes its maximal valid part, as the Unicode standard recommends (chapter 3, table 3-8).
  */
 size_t vt_utf8_decode(const char *text, size_t bytes, uint32_t *ret_codepoint);
+bool vt_utf8_is_valid(const char *text, size_t bytes);
 /* Writes a character of at most U+10FFFF and returns its length, 1 to 4. */
 size_t vt_utf8_encode(char out[4], uint32_t codepoint);
 /* Terminal columns of a character: 0 combining, 2 wide (East Asian, emoji), else 1. */
