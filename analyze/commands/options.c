@@ -27,7 +27,8 @@ static void add_rows(struct table *table, const struct vt_option *rows)
 		table->rows[table->nrows++] = *rows;
 }
 
-static void build_table(struct table *table, const struct vt_option *own, struct vt_common_options *common)
+static void build_table(struct table *table, const struct vt_usage *usage, const struct vt_option *own,
+			struct vt_common_options *common)
 {
 	const struct vt_option help[] = {
 		{ "help", 'h', VT_OPTION_FLAG, &table->help, NULL, "print this and exit" },
@@ -37,19 +38,24 @@ static void build_table(struct table *table, const struct vt_option *own, struct
 	add_rows(table, own);
 	table->nown = table->nrows;
 	if (common) {
-		const struct vt_option shared[] = {
+		const struct vt_option choice[] = {
 			{ "device", 'd', VT_OPTION_INDEX, &common->device, "N", "this device only" },
 			{ "process", 'p', VT_OPTION_INDEX, &common->process, "ID",
 			  "this process only: its number in `info`, or its pid" },
 			{ "at", 0, VT_OPTION_STRING, &common->at, "WHEN", "peak, oom, end, or a time such as 1.5s" },
 			{ "top", 'n', VT_OPTION_COUNT, &common->top, "N", "rows in tables (10)" },
+			{ 0 },
+		};
+		const struct vt_option output[] = {
 			{ "json", 'j', VT_OPTION_FLAG, &common->json, NULL, "print one JSON object" },
 			{ "color", 0, VT_OPTION_STRING, &common->color, "WHEN", "auto, always or never" },
 			{ "quiet", 'q', VT_OPTION_FLAG, &common->quiet, NULL, "no progress on stderr" },
 			{ 0 },
 		};
 
-		add_rows(table, shared);
+		if (!usage->whole_file)
+			add_rows(table, choice);
+		add_rows(table, output);
 	}
 	add_rows(table, help);
 }
@@ -213,7 +219,7 @@ int vt_options_parse(const struct vt_usage *usage, const struct vt_option *own, 
 
 	if (common)
 		*common = (struct vt_common_options){ .color = "auto", .device = -1, .process = -1, .top = 10 };
-	build_table(&table, own, common);
+	build_table(&table, usage, own, common);
 	r = parse(&table, argc, argv, err);
 	if (!r && table.help) {
 		print_help(usage, &table);

@@ -10,6 +10,9 @@
 
 #include "schema/base/err.h"
 
+/* Version of the names in the JSON that reports print: raised when one changes its meaning. */
+#define VT_JSON_SCHEMA 1
+
 enum vt_option_kind {
 	VT_OPTION_FLAG,	  /* bool: becomes true */
 	VT_OPTION_STRING, /* const char * */
@@ -32,6 +35,7 @@ struct vt_usage {
 	const char *operands; /* "FILE" */
 	const char *summary;  /* one sentence */
 	const char *details;  /* paragraphs and examples for --help; may be NULL */
+	bool whole_file;      /* --device, --process, --at and --top have no meaning for it and are not taken */
 };
 
 /* What every report takes; vt_options_parse adds these rows to the command's own and sets the defaults first. */

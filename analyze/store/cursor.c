@@ -200,10 +200,14 @@ static int open_chunk(struct vt_cursor *cursor, struct vt_err *err)
 	struct source source = { .rank = cursor->next_chunk };
 	struct vt_slot *slot;
 	uint64_t bytes;
-	int r = vt_prefetch_take(&cursor->prefetch, &slot, err);
+	struct vt_err why = { 0 };
+	int r = vt_prefetch_take(&cursor->prefetch, &slot, &why);
 
-	if (r <= 0)
-		return r;
+	if (r < 0)
+		return vt_err_set(err, why.code, "%s: %s; 'vramtrace check' tells more", vt_store_path(cursor->store),
+				  why.msg);
+	if (!r)
+		return 0;
 	cursor->next_chunk++;
 	source.slot = slot;
 	source.event = slot->rows.event;

@@ -185,8 +185,8 @@ int vt_prefetch_take(struct vt_prefetch *prefetch, struct vt_slot **ret, struct 
 	if (slot->result < 0) {
 		const struct vt_event *event = vt_event_find(slot->info.kind);
 
-		r = vt_err_set(err, slot->err.code, "%s: chunk %" PRId64 " (%s): %s; 'vramtrace check' tells more",
-			       vt_store_path(prefetch->store), slot->info.id, event ? event->name : "?", slot->err.msg);
+		r = vt_err_set(err, slot->err.code, "chunk %" PRId64 " (%s): %s", slot->info.id,
+			       event ? event->name : "?", slot->err.msg);
 		vt_slot_free(slot);
 		return r;
 	}

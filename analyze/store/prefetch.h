@@ -51,7 +51,7 @@ void vt_prefetch_init(struct vt_prefetch *prefetch, struct vt_store *store, cons
 		      size_t ninfos);
 /*
  * The next chunk of the list, decoded and checked: times rise and agree with the chunk's row. 1 and the slot, which is
- * the caller's until vt_prefetch_recycle; 0 at the end; negative with the chunk named.
+ * the caller's until vt_prefetch_recycle; 0 at the end; negative with the chunk named: the next call goes on behind it.
  */
 int vt_prefetch_take(struct vt_prefetch *prefetch, struct vt_slot **ret, struct vt_err *err);
 void vt_prefetch_recycle(struct vt_prefetch *prefetch, struct vt_slot *slot);

@@ -13,9 +13,6 @@
 #include "schema/base/format.h"
 #include "schema/base/json.h"
 
-/* Version of the names in the JSON that reports print. */
-#define VT_JSON_SCHEMA 1
-
 struct vt_note_text {
 	uint32_t process;
 	uint32_t code; /* enum vt_note_code */
