@@ -131,7 +131,7 @@ static void spark_shows_something_for_something(void **state)
 	expect(&capture, " ▁▄█\n ▁▂▄\n");
 }
 
-static const struct vt_usage usage = { "report", "FILE", "Shows it.", NULL };
+static const struct vt_usage usage = { .command = "report", .operands = "FILE", .summary = "Shows it." };
 
 static int parse(char **argv, struct vt_common_options *common, int *operand, struct vt_err *err)
 {
