@@ -77,3 +77,12 @@ find_program(VT_PYTHON3 python3)
 if(VT_PYTHON3)
   add_test(NAME device.check_truth COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/device/test_check_truth.py)
 endif()
+
+add_executable(fake_profiler fake/fake_profiler.c)
+target_link_libraries(fake_profiler PRIVATE vt_abi fake_cupti ${CMAKE_DL_LIBS})
+set_target_properties(fake_profiler PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/fake)
+add_dependencies(fake_profiler fake_cuda fake_nvml dump_rings)
+# A program that brings the sanitizer's runtime with it: only the agent is to be preloaded.
+add_test(NAME e2e.shared_cupti COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/shared_cupti.sh $<TARGET_FILE:vt_agent>
+  ${PROJECT_BINARY_DIR}/tests/fake)
+set_tests_properties(e2e.shared_cupti PROPERTIES ENVIRONMENT ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0)
