@@ -3,9 +3,9 @@ if(NOT TARGET PkgConfig::CMOCKA)
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-foreach(stem sort quote proc_stat)
+foreach(stem sort quote proc_stat session)
   add_executable(test_${stem} unit/test_${stem}.c)
-  target_link_libraries(test_${stem} PRIVATE vt_collector PkgConfig::CMOCKA Threads::Threads)
+  target_link_libraries(test_${stem} PRIVATE vt_launch PkgConfig::CMOCKA Threads::Threads)
   add_test(NAME unit.${stem} COMMAND test_${stem})
 endforeach()
 

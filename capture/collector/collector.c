@@ -98,8 +98,8 @@ static void end_replaced(struct vt_collector *collector, const struct vt_process
  */
 static int judge_refused(struct vt_collector *collector, const char *path, ino_t inode, const struct vt_err *why)
 {
-	unsigned long long start_ticks;
-	unsigned pid;
+	uint64_t start_ticks;
+	uint32_t pid;
 
 	if (why->code == VT_E_CORRUPT && vt_session_parse_name(path, &pid, &start_ticks) &&
 	    vt_proc_is_alive(pid, start_ticks)) {

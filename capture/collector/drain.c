@@ -79,19 +79,19 @@ uint32_t vt_process_fill(const struct vt_process *process)
 
 /* ------------------------------------------------------------------ drain */
 
-/* Definitions name themselves by an id in their first column; other rows begin with a time. */
+/* Definitions name themselves by a column `id`. */
 static bool is_definition(const struct vt_event *event)
 {
-	return event->class != VT_CLASS_CHUNK && event->cols[0].unit == VT_UNIT_ID;
+	return event->class != VT_CLASS_CHUNK && vt_event_col_name(event, "id") != NULL;
 }
 
 static bool blob_fits(const uint8_t *record, const struct vt_event *event, uint32_t bytes)
 {
-	struct vt_string blob; /* every BLOB event is an id and a length */
-	uint32_t room = bytes - event->size;
+	const struct vt_col *size = vt_event_col_name(event, "size_bytes");
+	uint32_t room = bytes - event->size, size_bytes;
 
-	memcpy(&blob, record, sizeof(blob));
-	return blob.size_bytes <= room && room - blob.size_bytes < 8;
+	memcpy(&size_bytes, record + size->offset, sizeof(size_bytes));
+	return size_bytes <= room && room - size_bytes < 8;
 }
 
 /* A row of a table, or a loss where it is none. */

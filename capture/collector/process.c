@@ -131,14 +131,22 @@ static int map_file(struct vt_process *process, const char *path, struct vt_err 
 	return 0;
 }
 
-static int make_batches(struct vt_process *process)
+static struct vt_process *new_process(const char *path)
 {
+	struct vt_process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->file.fd = -1;
+	process->path = strdup(path);
 	process->batches = calloc(vt_nevents, sizeof(*process->batches));
-	if (!process->batches)
-		return -VT_E_NOMEM;
+	if (!process->path || !process->batches) {
+		vt_process_free(process);
+		return NULL;
+	}
 	for (size_t i = 0; i < vt_nevents; i++)
 		process->batches[i].event = &vt_events[i];
-	return 0;
+	return process;
 }
 
 static void free_processp(struct vt_process **process)
@@ -148,12 +156,11 @@ static void free_processp(struct vt_process **process)
 
 int vt_process_open(struct vt_process **ret, const char *path, struct vt_err *err)
 {
-	VT_CLEANUP(free_processp) struct vt_process *process = calloc(1, sizeof(*process));
+	VT_CLEANUP(free_processp) struct vt_process *process = new_process(path);
 	int r;
 
-	if (!process || make_batches(process) < 0 || !(process->path = strdup(path)))
+	if (!process)
 		return vt_err_set(err, VT_E_NOMEM, "no memory for the process of %s", path);
-	process->file.fd = -1;
 	r = map_file(process, path, err);
 	if (r < 0)
 		return r;

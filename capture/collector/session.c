@@ -101,9 +101,16 @@ int vt_session_each(struct vt_session *session, int (*fn)(void *arg, const char 
 	return r;
 }
 
-bool vt_session_parse_name(const char *path, unsigned *ret_pid, unsigned long long *ret_start_ticks)
+bool vt_session_parse_name(const char *path, uint32_t *ret_pid, uint64_t *ret_start_ticks)
 {
-	const char *name = strrchr(path, '/');
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char *end;
+	unsigned long pid = strtoul(name, &end, 10);
 
-	return sscanf(name ? name + 1 : path, "%u-%llu.", ret_pid, ret_start_ticks) == 2;
+	if (end == name || *end != '-' || pid > UINT32_MAX)
+		return false;
+	name = end + 1;
+	*ret_pid = (uint32_t)pid;
+	*ret_start_ticks = strtoull(name, &end, 10);
+	return end != name && *end == '.';
 }

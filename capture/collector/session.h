@@ -5,6 +5,7 @@
 #define VT_COLLECTOR_SESSION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "schema/base/err.h"
@@ -30,6 +31,6 @@ int vt_session_each(struct vt_session *session, int (*fn)(void *arg, const char 
 		    struct vt_err *err);
 
 /* Reads "<pid>-<start ticks>" off a ring file's name. False where it is another name. */
-bool vt_session_parse_name(const char *path, unsigned *ret_pid, unsigned long long *ret_start_ticks);
+bool vt_session_parse_name(const char *path, uint32_t *ret_pid, uint64_t *ret_start_ticks);
 
 #endif

@@ -27,12 +27,12 @@ static bool is_watched(uintptr_t address)
 
 static void on_sigbus(int number, siginfo_t *info, void *context)
 {
-	uintptr_t page = (uintptr_t)info->si_addr & ~(page_bytes - 1);
+	char *page = (char *)info->si_addr - ((uintptr_t)info->si_addr & (page_bytes - 1));
 
 	(void)context;
 	/* MAP_FIXED on a page of ours: mmap is no more than a system call, and safe here. */
-	if (is_watched(page) && mmap((void *)page, page_bytes, PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+	if (is_watched((uintptr_t)page) && mmap(page, page_bytes, PROT_READ | PROT_WRITE,
+						MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
 		return;
 	/* Not ours: the fault happens again, and then ends the process. */
 	(void)signal(number, SIG_DFL);

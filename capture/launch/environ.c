@@ -61,6 +61,8 @@ int vt_environ_prepare(const struct vt_record_options *options, const char *sess
 	if (r == 0)
 		r = set(VT_ENV_OPS, options->ops ? "1" : "0", err);
 	if (r == 0)
+		r = set(VT_ENV_KERNELS, options->kernels ? "1" : "0", err);
+	if (r == 0)
 		r = prepend_preload(agent, err);
 	if (r == 0)
 		r = options->cupti ? set_injection(agent, ret_injection_taken, err) : set(VT_ENV_CUPTI, "0", err);

@@ -16,6 +16,7 @@ enum {
 	OPT_HOST,
 	OPT_STACKS,
 	OPT_OPS,
+	OPT_KERNELS,
 	OPT_NO_CUPTI,
 	OPT_GRACE,
 	OPT_KEEP_SESSION,
@@ -35,6 +36,7 @@ static const char record_help[] =
 	"      --host           CPU tensors too: works on a machine without a GPU\n"
 	"      --stacks WHAT    Python line of each allocation: python (default) or none\n"
 	"      --ops on|off     which op allocates (default: on)\n"
+	"      --kernels on|off kernels, copies and waits on the device (default: off)\n"
 	"      --no-cupti       do not record driver calls (cuMemAlloc, ...)\n"
 	"      --grace SECONDS  follow processes that outlive the program this long (default: 5)\n"
 	"      --keep-session   keep the session directory when done\n"
@@ -123,6 +125,10 @@ static int take_record_value(struct vt_record_options *options, int code, const 
 		if (parse_choice(value, "on", "off", &options->ops) < 0)
 			return usage_error(err, "record", "--ops is on or off, not ", value);
 		return 0;
+	case OPT_KERNELS:
+		if (parse_choice(value, "on", "off", &options->kernels) < 0)
+			return usage_error(err, "record", "--kernels is on or off, not ", value);
+		return 0;
 	case OPT_GRACE:
 		if (parse_seconds(value, &options->grace_ns) < 0)
 			return usage_error(err, "record", "--grace is a number of seconds, not ", value);
@@ -171,6 +177,7 @@ int vt_record_options_parse(struct vt_record_options *ret, int argc, char **argv
 		{ "host", no_argument, NULL, OPT_HOST },
 		{ "stacks", required_argument, NULL, OPT_STACKS },
 		{ "ops", required_argument, NULL, OPT_OPS },
+		{ "kernels", required_argument, NULL, OPT_KERNELS },
 		{ "no-cupti", no_argument, NULL, OPT_NO_CUPTI },
 		{ "grace", required_argument, NULL, OPT_GRACE },
 		{ "keep-session", no_argument, NULL, OPT_KEEP_SESSION },

@@ -14,6 +14,7 @@ struct vt_record_options {
 	uint64_t grace_ns;  /* how long processes are followed that outlive the program */
 	bool ops;
 	bool host;
+	bool kernels;
 	bool cupti;
 	bool force;
 	bool keep_session;

@@ -16,6 +16,7 @@
 #include "capture/launch/session_dir.h"
 #include "capture/launch/summary.h"
 #include "schema/base/cleanup.h"
+#include "schema/base/format.h"
 
 struct record {
 	struct vt_record_options options;
@@ -86,7 +87,20 @@ static void describe(struct record *record)
 	}
 	if (r == 0)
 		vt_keeper_set_meta(&record->keeper, "command", (const char *)command.data);
-	vt_keeper_set_meta(&record->keeper, "recorder", "vramtrace " VT_VERSION);
+}
+
+/* What a killed recorder left behind takes memory until somebody saves or removes it. */
+static void tell_orphan(const struct record *record)
+{
+	char path[PATH_MAX], size[VT_FORMAT_MAX];
+	uint64_t bytes;
+
+	if (record->options.quiet || !vt_session_dir_find_orphan(path, &bytes))
+		return;
+	(void)fprintf(stderr,
+		      "vramtrace record: an earlier recording was cut off; %s of it are in %s\n"
+		      "  save it: vramtrace collect --session %s -o FILE; or remove it: rm -r %s\n",
+		      vt_format_bytes(size, bytes), path, path, path);
 }
 
 static int open_output(struct record *record, struct vt_err *err)
@@ -177,6 +191,7 @@ static int run(struct record *record)
 		(void)complain(&err);
 		return exit_status;
 	}
+	tell_orphan(record);
 	if (prepare_environment(record, &err) < 0)
 		return complain(&err);
 	if (vt_child_fork(&record->child, record->options.program, &err) < 0) {

@@ -3,16 +3,27 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "schema/base/cleanup.h"
+
 #define SHM "/dev/shm"
+#define NAME_PREFIX "vramtrace-%u-"
+
+static void close_dirp(DIR **dir)
+{
+	if (*dir)
+		(void)closedir(*dir);
+}
 
 static bool has_room(const char *path)
 {
@@ -34,7 +45,7 @@ static const char *choose_place(void)
 int vt_session_dir_make(char ret_path[PATH_MAX], struct vt_err *err)
 {
 	const char *place = choose_place();
-	int n = snprintf(ret_path, PATH_MAX, "%s/vramtrace-%u-XXXXXX", place, (unsigned)geteuid());
+	int n = snprintf(ret_path, PATH_MAX, "%s/" NAME_PREFIX "XXXXXX", place, (unsigned)geteuid());
 
 	/* mkdtemp makes it with mode 0700. */
 	if (n >= PATH_MAX || !mkdtemp(ret_path))
@@ -52,15 +63,57 @@ static bool is_ring_file(const char *name)
 	return dot && strcmp(dot, ".ring") == 0;
 }
 
+/* Bytes that the ring files in a directory take. */
+static uint64_t measure_rings(DIR *dir)
+{
+	const struct dirent *entry;
+	uint64_t bytes = 0;
+	struct stat st;
+
+	while ((entry = readdir(dir)) != NULL)
+		if (is_ring_file(entry->d_name) && fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			bytes += (uint64_t)st.st_blocks * 512;
+	return bytes;
+}
+
+/* 0 where a collector has the session, or where there is nothing in it, or it is somebody else's. */
+static uint64_t measure_orphan(const char *path)
+{
+	VT_CLEANUP(close_dirp) DIR *dir = opendir(path);
+	struct stat st;
+
+	if (!dir || fstat(dirfd(dir), &st) < 0 || st.st_uid != geteuid() || flock(dirfd(dir), LOCK_SH | LOCK_NB) < 0)
+		return 0;
+	return measure_rings(dir);
+}
+
+bool vt_session_dir_find_orphan(char ret_path[PATH_MAX], uint64_t *ret_bytes)
+{
+	const char *place = choose_place();
+	VT_CLEANUP(close_dirp) DIR *dir = opendir(place);
+	const struct dirent *entry;
+	char prefix[64];
+
+	(void)snprintf(prefix, sizeof(prefix), NAME_PREFIX, (unsigned)geteuid());
+	while (dir && (entry = readdir(dir)) != NULL) {
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+			continue;
+		if (snprintf(ret_path, PATH_MAX, "%s/%s", place, entry->d_name) >= PATH_MAX)
+			continue;
+		*ret_bytes = measure_orphan(ret_path);
+		if (*ret_bytes)
+			return true;
+	}
+	return false;
+}
+
 void vt_session_dir_remove(const char *path)
 {
-	DIR *dir = opendir(path);
+	VT_CLEANUP(close_dirp) DIR *dir = opendir(path);
 	const struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)) != NULL)
 		if (is_ring_file(entry->d_name))
 			(void)unlinkat(dirfd(dir), entry->d_name, 0);
-	if (dir)
-		(void)closedir(dir);
 	(void)rmdir(path);
 }

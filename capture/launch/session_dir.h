@@ -3,6 +3,8 @@
 #define VT_LAUNCH_SESSION_DIR_H
 
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "schema/base/err.h"
 
@@ -11,6 +13,11 @@
 
 /* Makes <place>/vramtrace-<uid>-XXXXXX, mode 0700, in /dev/shm, else in $TMPDIR or /tmp. */
 int vt_session_dir_make(char ret_path[PATH_MAX], struct vt_err *err);
+/*
+ * A session of this user that no collector holds and that still has ring files: its recorder was killed. False where
+ * there is none. *ret_bytes: the memory its ring files take.
+ */
+bool vt_session_dir_find_orphan(char ret_path[PATH_MAX], uint64_t *ret_bytes);
 /* Removes the directory and the ring files in it; anything else stays, and then the directory does too. */
 void vt_session_dir_remove(const char *path);
 

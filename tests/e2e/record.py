@@ -68,13 +68,13 @@ def test_signal_state():
 
 
 def test_environment():
-    show = "echo $LD_PRELOAD; echo $CUDA_INJECTION64_PATH; echo $VRAMTRACE_HOST $VRAMTRACE_STACKS $VRAMTRACE_OPS"
+    show = "echo $LD_PRELOAD; echo $CUDA_INJECTION64_PATH; echo $VRAMTRACE_HOST $VRAMTRACE_STACKS $VRAMTRACE_OPS $VRAMTRACE_KERNELS"
     agent = os.path.realpath(os.path.join(BIN, "../lib/libvramtrace-agent.so"))
     done = record(path("env.vramtrace"), "sh", "-c", show)
-    same(done.stdout.split("\n")[:3], [agent, agent, "0 python 1"], "environment")
+    same(done.stdout.split("\n")[:3], [agent, agent, "0 python 1 0"], "environment")
     own = dict(os.environ, LD_PRELOAD="libm.so.6", CUDA_INJECTION64_PATH="/their/own.so")
-    done = record(path("env2.vramtrace"), "sh", "-c", show, env=own, options=["--host", "--stacks=none", "--ops", "off"])
-    same(done.stdout.split("\n")[:3], [agent + ":libm.so.6", "/their/own.so", "1 none 0"], "environment kept")
+    done = record(path("env2.vramtrace"), "sh", "-c", show, env=own, options=["--host", "--stacks=none", "--ops", "off", "--kernels", "on"])
+    same(done.stdout.split("\n")[:3], [agent + ":libm.so.6", "/their/own.so", "1 none 0 1"], "environment kept")
     assert "CUDA_INJECTION64_PATH is set already" in done.stderr, done.stderr
     done = record(path("env3.vramtrace"), "sh", "-c", show, options=["--no-cupti"])
     same(done.stdout.split("\n")[1], "", "CUDA_INJECTION64_PATH with --no-cupti")
@@ -84,6 +84,7 @@ def test_environment():
 
 def test_usage():
     for arguments in ([], ["--no-such"], ["-o"], ["--stacks", "java", "true"], ["--ops=maybe", "true"],
+                      ["--kernels=all", "true"],
                       ["--grace", "soon", "true"], ["-o", "", "true"]):
         done = subprocess.run([RECORDER, "record", *arguments], stderr=subprocess.PIPE, text=True)
         same(done.returncode, 2, "status of %s" % arguments)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from recording import FAKE_TORCH, RECORDER, counted, facts, lost, path, run_tests, same, start, total, wait_until
+from recording import FAKE_TORCH, RECORDER, counted, facts, lost, path, record, run_tests, same, start, total, wait_until
 
 ROUNDS = 6
 
@@ -80,6 +80,9 @@ def test_recorder_killed_program_done():
     program = child_of(process.pid)
     session = session_of(program)
     kill_recorder(process)
+    # The next recording says that there is something to save.
+    done = record(path("next.vramtrace"), "true", quiet=False)
+    assert "collect --session %s" % session in done.stderr or "an earlier recording was cut off" in done.stderr, done.stderr
     wait_until(lambda: not os.path.exists("/proc/%d" % program) or
                open("/proc/%d/stat" % program).read().rsplit(")", 1)[1].split()[0] == "Z", "the program ends")
     done = collect(session, trace)

@@ -58,6 +58,10 @@ static uint32_t kind_of_type(unsigned type)
 		return VT_EVENT_frame;
 	case VT_TYPE_STACK:
 		return VT_EVENT_stack;
+	case VT_TYPE_CONFIG:
+		return VT_EVENT_kernel_config;
+	case VT_TYPE_TOUCH:
+		return VT_EVENT_touch;
 	default:
 		return 0;
 	}
@@ -119,9 +123,10 @@ static int take_record(void *arg, uint32_t process, const struct vt_rec *rec)
 	struct reading *reading = arg;
 	struct trace_process_facts *facts = of_id(reading->facts, process);
 	struct name name = { .process = process, .kind = reading->event->id };
+	const struct vt_col *id = vt_event_col_name(reading->event, "id");
 
-	if (reading->event->cols[0].unit == VT_UNIT_ID) {
-		memcpy(&name.id, (const uint8_t *)rec + reading->event->cols[0].offset, sizeof(name.id));
+	if (id) {
+		memcpy(&name.id, (const uint8_t *)rec + id->offset, sizeof(name.id));
 		facts->definitions++;
 		if (vt_buf_append(&reading->defined, &name, sizeof(name)) < 0)
 			return -VT_E_NOMEM;
