@@ -41,11 +41,12 @@ static void check(int r, const struct vt_err *err)
 	exit(1);
 }
 
-/* As a training does: two of three events are ops, the sizes and ops come from small sets. */
+/* As a training does: two of three events are ops, sizes and ops come from small sets, times from no set at all. */
 static bool put_event(uint64_t number)
 {
 	uint32_t ring = (uint32_t)(number % RINGS), node = 1 + (uint32_t)(vt_mix64(number / 64) % NODES);
 
+	maker.time_ns += vt_mix64(number) % 2048;
 	if (number % 3)
 		return ring_maker_op(&maker, ring, node);
 	return ring_maker_tensor(&maker, ring, (int64_t)(512 * (1 + number / 3 % 40)) * (number % 2 ? 1 : -1), node);

@@ -219,7 +219,7 @@ def test_limited_file_size():
     same(done.returncode, 134, "status: " + done.stderr)
     same(counted(counters)[0], 120000, "the program ran to its end")
     same(done.stderr.count("the program runs on"), 1, "said once: " + done.stderr)
-    session = re.search(r"--session (\S+) -o", done.stderr).group(1)
+    session = re.search(r"can be saved:\n.*--session (\S+) -o", done.stderr).group(1)
     found = facts(trace)
     assert 0 < total(found, "allocs") < 120000, found
     # With room again, what the rings kept is saved and what they dropped is counted.

@@ -142,9 +142,9 @@ bool ring_maker_tensor(struct ring_maker *maker, uint32_t index, int64_t size_by
 	uint64_t time_ns = maker->time_ns += 100;
 	struct vt_tensor tensor = {
 		.time_ns = time_ns,
-		.address = UINT64_C(0x7f0000000000) + time_ns % 4096 * 512,
+		.address = UINT64_C(0x7f0000000000) + vt_mix64(time_ns) % 4096 * 512,
 		.size_bytes = size_bytes,
-		.allocated_bytes = time_ns * 512,
+		.allocated_bytes = maker->allocated_bytes += (uint64_t)size_bytes,
 		.reserved_bytes = UINT64_C(1) << 30,
 		.thread = tid_of(maker, index),
 		.op = op,
@@ -159,7 +159,7 @@ bool ring_maker_op(struct ring_maker *maker, uint32_t index, uint32_t node)
 	uint64_t time_ns = maker->time_ns += 100;
 	struct vt_op op = {
 		.end_ns = time_ns,
-		.start_ns = time_ns - 90,
+		.start_ns = time_ns - 50 - vt_mix64(time_ns) % 8192,
 		.sequence = (int64_t)(time_ns / 1000),
 		.node = node,
 		.thread = tid_of(maker, index),

@@ -15,6 +15,7 @@ struct ring_maker {
 	char path[512];
 	struct vt_ring_writer writers[VT_SHM_RINGS_MAX];
 	uint64_t time_ns; /* of the last record; rises with each */
+	uint64_t allocated_bytes;
 };
 
 /* Makes <session>/<pid>-<start ticks>[suffix].ring, as the agent of that process would. 0 or -1. */
