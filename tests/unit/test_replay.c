@@ -236,7 +236,7 @@ static void what_does_not_fit_is_counted(void **state)
 	assert_int_equal(device->peak_allocated_bytes, 14600);
 	assert_int_equal(device->live_blocks, 2);
 	assert_int_equal(device->frees, 1);
-	assert_string_equal(r.told.log, "?9000 ^+1000 ^+2000 -1000 ^+1000 .");
+	assert_string_equal(r.told.log, "^?9000 ^+1000 ^+2000 -1000 ^+1000 .");
 	done(&r);
 }
 
