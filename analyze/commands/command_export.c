@@ -1,0 +1,167 @@
+/* command_export.c - vramtrace export: a trace for other tools. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/commands/command.h"
+#include "analyze/commands/options.h"
+#include "analyze/export/export.h"
+#include "analyze/views/session.h"
+#include "analyze/views/time_text.h"
+#include "schema/base/bits.h"
+#include "schema/base/cleanup.h"
+
+#define KINDS_MAX 16
+
+static const struct vt_usage usage = {
+	.command = "export",
+	.operands = "FILE",
+	.summary = "Writes a trace in a form that other tools read.",
+	.details = "Formats:\n"
+		   "  json      JSON lines: one object per event, in time order, with every column by its name; ids of texts\n"
+		   "            and numbers of enumerations have the text beside them. --all adds the tables: processes,\n"
+		   "            threads, clocks, losses, strings, op nodes, frames, stacks\n"
+		   "  csv       one kind of event (--kind), with a header row\n"
+		   "Times for --from and --to count from the start of the first process: 1.5s, 200ms, 2min.\n\n"
+		   "Examples:\n"
+		   "  vramtrace export --format json run.vramtrace | jq 'select(.event == \"oom\")'\n"
+		   "  vramtrace export --format csv --kind tensor -o tensors.csv run.vramtrace",
+};
+
+struct request {
+	const char *format;
+	const char *output;
+	const char *kinds;
+	const char *from;
+	const char *to;
+	bool definitions;
+	bool stacks;
+};
+
+static void close_file(FILE **file)
+{
+	if (*file && *file != stdout)
+		(void)fclose(*file);
+}
+
+/* "tensor,op" to event ids. */
+static int parse_kinds(const char *text, uint32_t kinds[KINDS_MAX], uint32_t *ret_count, struct vt_err *err)
+{
+	VT_CLEANUP(vt_freep) char *copy = strdup(text);
+	char *rest = copy;
+	char *name;
+
+	*ret_count = 0;
+	if (!copy)
+		return vt_err_set(err, VT_E_NOMEM, "out of memory");
+	while ((name = strsep(&rest, ",")) != NULL) {
+		const struct vt_event *event = vt_event_find_name(name);
+		bool is_kind = event && (event->class == VT_CLASS_CHUNK || event->id == VT_EVENT_oom || event->id == VT_EVENT_note);
+
+		if (!is_kind)
+			return vt_err_set(err, VT_E_USAGE, "--kind: '%.40s' is no kind of event; 'vramtrace info' lists those of a file",
+					  name);
+		if (*ret_count == KINDS_MAX)
+			return vt_err_set(err, VT_E_USAGE, "--kind takes at most %d kinds", KINDS_MAX);
+		kinds[(*ret_count)++] = event->id;
+	}
+	return 0;
+}
+
+static int parse_window(const struct request *request, uint64_t origin_ns, struct vt_cursor_options *cursor,
+			struct vt_err *err)
+{
+	uint64_t ns;
+
+	if (request->from) {
+		if (vt_parse_time(request->from, &ns) < 0)
+			return vt_err_set(err, VT_E_USAGE, "--from: '%.40s' is no time; try 1.5s or 200ms", request->from);
+		cursor->from_ns = origin_ns + ns;
+	}
+	if (request->to) {
+		if (vt_parse_time(request->to, &ns) < 0)
+			return vt_err_set(err, VT_E_USAGE, "--to: '%.40s' is no time; try 1.5s or 200ms", request->to);
+		cursor->to_ns = origin_ns + ns;
+	}
+	return 0;
+}
+
+static int open_output(const char *path, FILE **ret, struct vt_err *err)
+{
+	if (!path || !strcmp(path, "-")) {
+		*ret = stdout;
+		return 0;
+	}
+	*ret = fopen(path, "we");
+	return *ret ? 0 : vt_err_set(err, VT_E_IO, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+static int export_text(const struct vt_session *session, const struct request *request, struct vt_export_options *export,
+		       struct vt_err *err)
+{
+	VT_CLEANUP(close_file) FILE *out = NULL;
+	bool is_csv = !strcmp(request->format, "csv");
+	int r;
+
+	if (is_csv && export->cursor.nkinds != 1)
+		return vt_err_set(err, VT_E_USAGE, "csv is of one kind: give --kind tensor, --kind op, ...");
+	r = open_output(request->output, &out, err);
+	if (r == 0)
+		r = is_csv ? vt_export_csv(out, session->store, export, err) : vt_export_json(out, session->store, export, err);
+	if (r == 0 && fflush(out) != 0)
+		r = vt_err_set(err, VT_E_IO, "%s: cannot be written: %s", request->output ? request->output : "standard output",
+			       strerror(errno));
+	return r;
+}
+
+static int run(const char *path, const struct vt_common_options *options, const struct request *request,
+	       struct vt_err *err)
+{
+	VT_CLEANUP(vt_session_done) struct vt_session session = { .store = NULL };
+	struct vt_export_options export = { .definitions = request->definitions, .stacks = request->stacks };
+	uint32_t kinds[KINDS_MAX];
+	int r = vt_session_open(&session, path, options, "end", err);
+
+	if (r == 0 && request->kinds)
+		r = parse_kinds(request->kinds, kinds, &export.cursor.nkinds, err);
+	export.cursor.kinds = kinds;
+	export.cursor.process = session.process;
+	if (r == 0)
+		r = parse_window(request, session.origin_ns, &export.cursor, err);
+	if (r == 0)
+		r = export_text(&session, request, &export, err);
+	return r;
+}
+
+int vt_command_export(int argc, char **argv)
+{
+	struct vt_common_options options;
+	struct request request = { .format = NULL };
+	const struct vt_option own[] = {
+		{ "format", 'f', VT_OPTION_STRING, &request.format, "FORMAT", "json or csv" },
+		{ "output", 'o', VT_OPTION_STRING, &request.output, "FILE", "where to; standard output if not given" },
+		{ "kind", 'k', VT_OPTION_STRING, &request.kinds, "LIST", "kinds of events, with commas between; all if not given" },
+		{ "from", 0, VT_OPTION_STRING, &request.from, "TIME", "leave out what comes before" },
+		{ "to", 0, VT_OPTION_STRING, &request.to, "TIME", "leave out what comes after" },
+		{ "all", 'a', VT_OPTION_FLAG, &request.definitions, NULL, "json: the tables too" },
+		{ "stacks", 0, VT_OPTION_FLAG, &request.stacks, NULL, "json: the frames beside each Python stack" },
+		{ 0 },
+	};
+	struct vt_err err = { .code = VT_E_OK };
+	int operand;
+	int r = vt_options_parse(&usage, own, &options, argc, argv, &operand, &err);
+
+	if (r > 0)
+		return 0;
+	if (r == 0 && (!request.format || (strcmp(request.format, "json") != 0 && strcmp(request.format, "csv") != 0)))
+		r = vt_err_set(&err, VT_E_USAGE, request.format ? "--format takes json or csv, not '%.40s'" :
+								   "--format is missing: json or csv%s",
+			       request.format ? request.format : "");
+	if (r == 0)
+		r = vt_session_operand(argc, argv, operand, &err);
+	if (r == 0)
+		r = run(argv[operand], &options, &request, &err);
+	return r < 0 ? vt_command_fail("export", &err) : 0;
+}
