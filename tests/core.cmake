@@ -20,12 +20,14 @@ add_test(NAME unit.python_lines COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/unit/python_
 set_tests_properties(unit.python_lines PROPERTIES SKIP_RETURN_CODE 77)
 
 # What needs a trace file.
-if(EXISTS ${PROJECT_SOURCE_DIR}/schema/store_write.c)
-  foreach(stem cursor replay symbols)
-    add_executable(test_${stem} unit/test_${stem}.c)
-    target_link_libraries(test_${stem} PRIVATE vt_analyze vt_trace_builder PkgConfig::CMOCKA)
-    add_test(NAME unit.${stem} COMMAND test_${stem})
-  endforeach()
-  add_executable(bench_replay bench/bench_replay.c)
-  target_link_libraries(bench_replay PRIVATE vt_analyze vt_trace_builder)
-endif()
+foreach(stem cursor replay symbols)
+  add_executable(test_${stem} unit/test_${stem}.c)
+  target_link_libraries(test_${stem} PRIVATE vt_analyze vt_trace_builder PkgConfig::CMOCKA)
+  add_test(NAME unit.${stem} COMMAND test_${stem})
+endforeach()
+add_executable(bench_replay bench/bench_replay.c)
+target_link_libraries(bench_replay PRIVATE vt_analyze vt_trace_builder)
+
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+add_test(NAME e2e.check_info COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/e2e/check_info.py
+  $<TARGET_FILE:vramtrace> $<TARGET_FILE:make_views_trace>)

@@ -201,6 +201,6 @@ const char *vt_info_end_words(const struct vt_process_row *row)
 	case VT_SHM_OFF:
 		return "agent switched itself off";
 	default:
-		return row->end_ns ? "killed" : "killed or still running";
+		return row->end_ns ? "killed" : "killed or running";
 	}
 }

@@ -51,7 +51,7 @@ void vt_info_done(struct vt_info *info);
 
 /* Text for people, never NULL. */
 const char *vt_info_text(const struct vt_info *info, uint32_t text);
-/* "exited", "killed or still running", ... */
+/* "exited", "killed or running", ... */
 const char *vt_info_end_words(const struct vt_process_row *row);
 
 #endif

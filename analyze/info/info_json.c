@@ -102,9 +102,12 @@ int vt_info_json(const struct vt_info *info, struct vt_json *json, struct vt_err
 	else
 		vt_json_null(json);
 	vt_json_put_object(json, "meta");
-	for (const char *const *key = vt_info_meta_keys; *key; key++)
-		if (vt_store_meta(info->store, *key))
-			vt_json_put_string(json, *key, vt_store_meta(info->store, *key));
+	for (const char *const *key = vt_info_meta_keys; *key; key++) {
+		const char *value = vt_store_meta(info->store, *key);
+
+		if (value)
+			vt_json_put_string(json, *key, value);
+	}
 	vt_json_object_end(json);
 	put_processes(info, json);
 	put_devices(info, json);

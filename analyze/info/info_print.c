@@ -7,7 +7,7 @@
 #include "analyze/render/losses.h"
 #include "schema/base/format.h"
 
-const char *const vt_info_meta_keys[] = { "command", "exit_status", "recorder", "created_by", "source", NULL };
+const char *const vt_info_meta_keys[] = { "command", "exit_status", "recorder", "writer", NULL };
 
 static uint64_t since_start(const struct vt_info *info, uint64_t time_ns)
 {

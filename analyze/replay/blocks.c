@@ -93,6 +93,12 @@ bool vt_blocks_take(struct vt_blocks *blocks, uint32_t device, uint64_t address,
 	return true;
 }
 
+void vt_blocks_expect(const struct vt_blocks *blocks, uint32_t device, uint64_t address)
+{
+	if (blocks->room)
+		__builtin_prefetch(&blocks->slots[home(blocks, device, address)], 1);
+}
+
 void vt_blocks_done(struct vt_blocks *blocks)
 {
 	free(blocks->slots);

@@ -22,6 +22,8 @@ struct vt_blocks {
 int vt_blocks_put(struct vt_blocks *blocks, const struct vt_block *block, struct vt_block *ret_old);
 /* Removes the block at (device, address) into *ret; false: none. */
 bool vt_blocks_take(struct vt_blocks *blocks, uint32_t device, uint64_t address, struct vt_block *ret);
+/* Fetches the place of (device, address) into the cache: it will be put or taken soon. */
+void vt_blocks_expect(const struct vt_blocks *blocks, uint32_t device, uint64_t address);
 void vt_blocks_done(struct vt_blocks *blocks);
 
 #endif

@@ -225,6 +225,9 @@ static int on_tensor(struct vt_replay *replay, const struct vt_item *item, struc
 	r = find_device(replay, item->process, tensor->device_type, tensor->device, &index, err);
 	if (VT_UNLIKELY(r < 0))
 		return r;
+	if (item->ahead)
+		vt_blocks_expect(&replay->blocks, index,
+				 ((const struct vt_tensor *)(const void *)item->ahead)->address);
 	device = device_at(replay, index);
 	seen = (bool *)(void *)replay->seen_tensor.data + index;
 	if (VT_UNLIKELY(!*seen)) {
@@ -438,7 +441,7 @@ static int on_end(struct vt_replay *replay, struct vt_err *err)
 
 int vt_replay_run(struct vt_replay *replay, struct vt_cursor *cursor, struct vt_err *err)
 {
-	struct vt_item item;
+	struct vt_item item = { 0 };
 	int r;
 
 	while ((r = vt_cursor_next(cursor, &item, err)) > 0) {

@@ -12,6 +12,9 @@
 /* Records of open chunks. A file whose chunks overlap more than that was not written by a collector. */
 #define OPEN_BYTES_MAX (UINT64_C(2) << 30)
 
+/* How many records further a hint points: far enough for memory to answer, near enough to stay in the cache. */
+#define AHEAD 6
+
 /* A run of records in order of time: a chunk's, or the table rows. */
 struct source {
 	uint64_t time_ns;   /* of the next record */
@@ -321,6 +324,9 @@ int vt_cursor_next(struct vt_cursor *cursor, struct vt_item *ret, struct vt_err 
 	ret->process = first->process;
 	ret->event = first->event;
 	ret->rec = (const struct vt_rec *)(const void *)first->record;
+	ret->ahead = first->left > AHEAD
+			     ? (const struct vt_rec *)(const void *)(first->record + AHEAD * first->event->size)
+			     : NULL;
 	return 1;
 }
 

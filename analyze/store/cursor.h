@@ -28,7 +28,8 @@ struct vt_item {
 	uint64_t time_ns;
 	uint32_t process;
 	const struct vt_event *event;
-	const struct vt_rec *rec; /* struct vt_<event->name>; valid until the next call */
+	const struct vt_rec *rec;   /* struct vt_<event->name>; valid until the next call */
+	const struct vt_rec *ahead; /* a later one of this kind, or NULL: a hint of what to fetch into the cache */
 };
 
 /* options NULL: everything. The store must outlive the cursor, and be used by nothing else between calls. */
