@@ -87,25 +87,42 @@ static void put_reserved(struct rows *rows, const struct vt_levels *levels)
 		put_level(rows, row, "outside PyTorch's allocator: this and other processes", "outside_allocator");
 }
 
+/* Host memory: pinned bytes and tensors overlap in part, and which part is not known: two levels side by side. */
+static void put_host(struct rows *rows, const struct vt_levels *levels)
+{
+	if (levels->has_driver)
+		put_level(rows, level("Pinned or registered by driver calls", "pinned", levels->driver_bytes), "", "");
+	rows->open = false;
+	if (levels->has_tensors)
+		put_level(rows, level("Tensors in host memory", "allocated", levels->allocated_bytes), "", "");
+	else
+		put_unknown(rows, "Tensors in host memory", "allocated");
+}
+
+static void put_device_levels(struct rows *rows, const struct vt_levels *levels)
+{
+	put_device(rows, levels);
+	put_process(rows, levels);
+	if (!levels->has_tensors) {
+		put_unknown(rows, "Reserved by PyTorch", "reserved");
+		put_unknown(rows, "Allocated by PyTorch", "allocated");
+		return;
+	}
+	put_reserved(rows, levels);
+	put_level(rows, level("Allocated by PyTorch", "allocated", levels->allocated_bytes), "reserved but unallocated",
+		  "unallocated");
+}
+
 unsigned vt_levels_rows(const struct vt_levels *levels, struct vt_level_row out[VT_LEVEL_ROWS_MAX])
 {
 	struct rows rows = { .list = out };
 	uint64_t known = levels->known_bytes, allocated = levels->allocated_bytes;
 
-	if (!levels->is_host) {
-		put_device(&rows, levels);
-		put_process(&rows, levels);
-	}
-	if (!levels->has_tensors) {
-		put_unknown(&rows, "Reserved by PyTorch", "reserved");
-		put_unknown(&rows, "Allocated by PyTorch", "allocated");
-		return rows.count;
-	}
-	if (!levels->is_host)
-		put_reserved(&rows, levels);
-	put_level(&rows, level("Allocated by PyTorch", "allocated", allocated), "reserved but unallocated",
-		  "unallocated");
-	if (known != allocated)
+	if (levels->is_host)
+		put_host(&rows, levels);
+	else
+		put_device_levels(&rows, levels);
+	if (levels->has_tensors && known != allocated)
 		put(&rows, (struct vt_level_row){ VT_LEVEL_GAP, "unattributed: allocated before the capture, or lost",
 						  "unattributed", true, (int64_t)(allocated - known) });
 	return rows.count;
@@ -197,7 +214,8 @@ static int take_reading(struct vt_levels_view *view, const struct vt_replay *rep
 		return 0;
 	levels->sample.total_bytes = state->total_bytes;
 	levels->sample.free_bytes = state->free_bytes;
-	/* The process's share is read less often: the last one stands as long as the process's calls changed nothing. */
+	/* The process's share is read less often: the last one stands as long as the process's calls changed nothing.
+	 */
 	if (process_bytes)
 		levels->process_read = (struct process_reading){ process_bytes, state->driver_bytes };
 	levels->sample.process_bytes =

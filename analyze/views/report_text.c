@@ -96,7 +96,7 @@ static void draw_rows(const struct vt_screen *screen, const struct vt_timeline_p
 static void print_axis(const struct vt_report *report, const struct vt_screen *screen,
 		       const struct vt_timeline_picture *picture, const struct vt_device *state)
 {
-	char start[VT_FORMAT_MAX], end[VT_FORMAT_MAX], peak[VT_FORMAT_MAX];
+	char start[VT_FORMAT_MAX], end[VT_FORMAT_MAX], peak[VT_FORMAT_MAX], mark[VT_FORMAT_MAX + 8];
 	uint64_t column = state->peak_allocated_ns > picture->start_ns
 				  ? (state->peak_allocated_ns - picture->start_ns) / picture->column_ns
 				  : 0;
@@ -105,11 +105,16 @@ static void print_axis(const struct vt_report *report, const struct vt_screen *s
 
 	vt_session_time(report->session, start, picture->start_ns);
 	vt_session_time(report->session, end, end_ns);
-	vt_session_time(report->session, peak, state->peak_allocated_ns);
 	gap = (int)picture->columns - (int)strlen(start);
 	fprintf(screen->out, "%*s%s%*s\n", LABEL_WIDTH, "", start, gap > (int)strlen(end) ? gap : 0, end);
-	if (column < picture->columns)
-		fprintf(screen->out, "%*s^ peak, %s\n", LABEL_WIDTH + (int)column, "", peak);
+	snprintf(mark, sizeof(mark), "peak, %s", vt_session_time(report->session, peak, state->peak_allocated_ns));
+	if (column >= picture->columns)
+		return;
+	/* Beside the mark, on the side where there is room. */
+	if (column + 2 + strlen(mark) <= picture->columns)
+		fprintf(screen->out, "%*s^ %s\n", LABEL_WIDTH + (int)column, "", mark);
+	else
+		fprintf(screen->out, "%*s ^\n", LABEL_WIDTH + (int)column - 1, mark);
 }
 
 static int print_timeline(const struct vt_report *report, const struct vt_screen *screen, uint32_t device,

@@ -208,8 +208,8 @@ static void test_lost_free(void **state)
 }
 
 /*
- * By hand: the capture began late. 9000 bytes are allocated already when the first event frees 1000 of them: that is the
- * peak so far, and nothing of it is known. Then 512 come and make the next peak, of which 512 are known.
+ * By hand: the capture began late. 9000 bytes are allocated already when the first event frees 1000 of them: that is
+ * the peak so far, and nothing of it is known. Then 512 come and make the next peak, of which 512 are known.
  */
 static void test_late_capture(void **state)
 {
