@@ -1,4 +1,6 @@
 /* oom_json.c - the post-mortem as one JSON object: see oom.h. */
+#include "analyze/commands/open.h"
+#include "analyze/render/losses.h"
 #include "analyze/views/oom.h"
 #include "analyze/views/report.h"
 
@@ -108,6 +110,7 @@ static void put_story(const struct vt_oom_report *report, struct vt_json *json, 
 int vt_oom_report_json(const struct vt_oom_report *report, FILE *out, uint64_t top, struct vt_err *err)
 {
 	struct vt_json json;
+	int r = 0;
 
 	vt_json_init(&json, out, false);
 	vt_session_json_begin(report->session, &json, "oom");
@@ -117,7 +120,8 @@ int vt_oom_report_json(const struct vt_oom_report *report, FILE *out, uint64_t t
 	for (unsigned i = 0; i < report->nstories; i++)
 		put_story(report, &json, &report->stories[i], top);
 	vt_json_array_end(&json);
-	vt_session_json_losses(report->session, &json);
+	if (!r)
+		r = vt_losses_json(&json, report->session->store, err);
 	vt_json_object_end(&json);
-	return vt_json_done(&json) < 0 ? vt_err_set(err, VT_E_IO, "standard output: could not write the JSON") : 0;
+	return vt_report_json_end(&json, r, err);
 }

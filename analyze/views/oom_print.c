@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "analyze/render/losses.h"
 #include "analyze/views/oom.h"
 #include "analyze/views/report.h"
 
@@ -176,6 +177,5 @@ int vt_oom_report_print(const struct vt_oom_report *report, const struct vt_scre
 		if (print_story(report, screen, story, top) < 0)
 			return vt_err_set(err, VT_E_NOMEM, "no memory for a table");
 	}
-	vt_session_print_losses(report->session, screen);
-	return 0;
+	return vt_losses_print(screen, report->session->store, err);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/commands/open.h"
+#include "analyze/render/losses.h"
 #include "analyze/views/report.h"
 #include "schema/base/bits.h"
 
@@ -221,9 +223,7 @@ int vt_ops_report_print(const struct vt_ops_report *report, const struct vt_scre
 		vt_screen_text(screen, 0,
 			       "No tensor allocation is in this trace. `vramtrace info %s` shows what was captured.",
 			       vt_store_path(report->session->store));
-	if (!r)
-		vt_session_print_losses(report->session, screen);
-	return r;
+	return r ? r : vt_losses_print(screen, report->session->store, err);
 }
 
 static void json_row(const struct vt_ops_report *report, struct vt_json *json, const struct vt_ops_row *row)
@@ -300,9 +300,8 @@ int vt_ops_report_json(const struct vt_ops_report *report, FILE *out, struct vt_
 			r = json_device(report, &json, i, err);
 	}
 	vt_json_array_end(&json);
-	vt_session_json_losses(report->session, &json);
+	if (!r)
+		r = vt_losses_json(&json, report->session->store, err);
 	vt_json_object_end(&json);
-	if (vt_json_done(&json) < 0 && !r)
-		r = vt_err_set(err, VT_E_IO, "standard output: could not write the JSON");
-	return r;
+	return vt_report_json_end(&json, r, err);
 }

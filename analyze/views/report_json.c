@@ -1,4 +1,6 @@
 /* report_json.c - the report as one JSON object: see report.h and docs on the names. */
+#include "analyze/commands/open.h"
+#include "analyze/render/losses.h"
 #include "analyze/views/report.h"
 
 #define TIMELINE_COLUMNS 120
@@ -112,9 +114,8 @@ int vt_report_json(const struct vt_report *report, FILE *out, uint64_t top, stru
 		vt_json_object_end(&json);
 	}
 	vt_json_array_end(&json);
-	vt_session_json_losses(session, &json);
+	if (!r)
+		r = vt_losses_json(&json, session->store, err);
 	vt_json_object_end(&json);
-	if (vt_json_done(&json) < 0 && !r)
-		r = vt_err_set(err, VT_E_IO, "standard output: could not write the JSON");
-	return r;
+	return vt_report_json_end(&json, r, err);
 }

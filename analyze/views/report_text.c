@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/render/losses.h"
 #include "analyze/views/report.h"
 
 #define LABEL_WIDTH 12 /* left of the picture: a size and a bar */
@@ -269,7 +270,5 @@ int vt_report_print(const struct vt_report *report, const struct vt_screen *scre
 	print_header(report, screen);
 	for (size_t i = 0; i < report->ndevices && !r; i++)
 		r = print_device(report, screen, &report->devices[i], top, err);
-	if (!r)
-		vt_session_print_losses(report->session, screen);
-	return r;
+	return r ? r : vt_losses_print(screen, report->session->store, err);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/symbols/text.h"
 #include "analyze/views/idmap.h"
 #include "analyze/views/time_text.h"
 
@@ -20,14 +21,27 @@ static int no_memory(struct vt_err *err)
 	return vt_err_set(err, VT_E_NOMEM, "no memory for the file's tables");
 }
 
+/* A text of the file, fit to print; NULL: no memory. The caller frees. */
+static char *clean_copy(const char *text)
+{
+	struct vt_texts texts = { .seed = 0 };
+	char *copy = NULL;
+	uint32_t id;
+
+	if (!vt_texts_add(&texts, text, strlen(text), &id))
+		copy = strdup(vt_texts_get(&texts, id));
+	vt_texts_done(&texts);
+	return copy;
+}
+
 static int load_process(void *arg, const struct vt_process_row *row)
 {
 	struct loader *loader = arg;
 	struct vt_session *session = loader->session;
 	struct vt_process_row copy = *row;
 
-	copy.executable = strdup(row->executable);
-	copy.command = strdup(row->command);
+	copy.executable = clean_copy(row->executable);
+	copy.command = clean_copy(row->command);
 	if (!copy.executable || !copy.command ||
 	    vt_array_reach((void **)&session->processes, &session->processes_room, session->nprocesses, sizeof(copy)) <
 		    0) {
@@ -38,18 +52,6 @@ static int load_process(void *arg, const struct vt_process_row *row)
 	session->processes[session->nprocesses++] = copy;
 	if (row->start_ns && (!session->origin_ns || row->start_ns < session->origin_ns))
 		session->origin_ns = row->start_ns;
-	return 0;
-}
-
-static int load_loss(void *arg, const struct vt_loss_row *row)
-{
-	struct loader *loader = arg;
-	struct vt_session *session = loader->session;
-
-	if (vt_array_reach((void **)&session->losses, &session->losses_room, session->nlosses, sizeof(*row)) < 0)
-		return no_memory(loader->err);
-	session->losses[session->nlosses++] = *row;
-	session->lost += row->count;
 	return 0;
 }
 
@@ -85,7 +87,7 @@ static int load_oom(void *arg, uint32_t process, const struct vt_rec *rec)
 	return 0;
 }
 
-/* Where no process says when it began, the first event is the origin. */
+/* Times are shown from the start of the first process or the first event, whichever is earlier. */
 static int load_chunk(void *arg, const struct vt_chunk_info *info)
 {
 	struct vt_session *session = ((struct loader *)arg)->session;
@@ -164,12 +166,10 @@ static int load(struct vt_session *session, int64_t process, struct vt_err *err)
 	if (!r)
 		r = choose_process(session, process, err);
 	if (!r)
-		r = vt_store_each_loss(session->store, load_loss, &loader, err);
-	if (!r)
 		r = vt_store_each_record(session->store, vt_event_find(VT_EVENT_note), load_note, &loader, err);
 	if (!r)
 		r = vt_store_each_record(session->store, vt_event_find(VT_EVENT_oom), load_oom, &loader, err);
-	if (!r && !session->origin_ns)
+	if (!r)
 		r = vt_store_each_chunk(session->store, load_chunk, &loader, err);
 	return r;
 }
@@ -202,7 +202,6 @@ void vt_session_done(struct vt_session *session)
 		free(session->notes[i].text);
 	free(session->processes);
 	free(session->notes);
-	free(session->losses);
 	vt_store_close(session->store);
 	*session = (struct vt_session){ .store = NULL };
 }

@@ -28,13 +28,10 @@ struct vt_session {
 	size_t nprocesses, processes_room;
 	struct vt_note_text *notes;
 	size_t nnotes, notes_room;
-	struct vt_loss_row *losses;
-	size_t nlosses, losses_room;
-	uint64_t lost;		    /* events, all kinds */
 	uint64_t ooms, last_oom_ns; /* of the chosen process */
 	uint32_t process;	    /* the one to look at; 0: all */
 	int64_t device;		    /* ordinal; -1: all */
-	uint64_t origin_ns;	    /* times are shown relative to this: the start of the first process captured */
+	uint64_t origin_ns;	    /* times are shown relative to this: the first process or event */
 	uint64_t until_ns;	    /* the pass ends after this; 0: goes to the end */
 	enum vt_moment moment;
 	const char *moment_word; /* "at the peak", "at the end", "at the last OOM", "at 1.5s" */
@@ -66,14 +63,10 @@ const char *vt_session_device_name(const struct vt_session *session, const struc
 const char *vt_session_time(const struct vt_session *session, char out[VT_FORMAT_MAX], uint64_t time_ns);
 uint64_t vt_session_relative_ns(const struct vt_session *session, uint64_t time_ns);
 
-/* {"vramtrace": {...}, "file": ..., "processes": [...], with the object left open. */
+/* The head of every report's JSON, "processes" included, with the object left open. */
 void vt_session_json_begin(const struct vt_session *session, struct vt_json *json, const char *command);
-/* "losses": [...] */
-void vt_session_json_losses(const struct vt_session *session, struct vt_json *json);
 /* The first fields of an entry of devices[]. */
 void vt_session_json_device(const struct vt_session *session, struct vt_json *json, const struct vt_device *device);
-/* One paragraph at the foot of each report: what is missing from the file, or that nothing is. */
-void vt_session_print_losses(const struct vt_session *session, const struct vt_screen *screen);
 /* "cuda:0  NVIDIA H200, process 1 (pid 4242): python train.py", as a heading. */
 void vt_session_print_device(const struct vt_session *session, const struct vt_screen *screen, uint32_t device);
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "analyze/commands/open.h"
 #include "analyze/views/session.h"
 
 const char *vt_session_device_label(char out[VT_FORMAT_MAX], const struct vt_device *device)
@@ -17,13 +18,7 @@ const char *vt_session_device_label(char out[VT_FORMAT_MAX], const struct vt_dev
 
 void vt_session_json_begin(const struct vt_session *session, struct vt_json *json, const char *command)
 {
-	vt_json_object(json);
-	vt_json_put_object(json, "vramtrace");
-	vt_json_put_u64(json, "schema", VT_JSON_SCHEMA);
-	vt_json_put_string(json, "command", command);
-	vt_json_put_string(json, "version", VT_VERSION);
-	vt_json_object_end(json);
-	vt_json_put_string(json, "file", vt_store_path(session->store));
+	vt_report_json_begin(json, command, session->store);
 	vt_json_put_array(json, "processes");
 	for (size_t i = 0; i < session->nprocesses; i++) {
 		const struct vt_process_row *row = &session->processes[i];
@@ -45,21 +40,6 @@ void vt_session_json_begin(const struct vt_session *session, struct vt_json *jso
 	vt_json_array_end(json);
 }
 
-void vt_session_json_losses(const struct vt_session *session, struct vt_json *json)
-{
-	vt_json_put_array(json, "losses");
-	for (size_t i = 0; i < session->nlosses; i++) {
-		const char *kind = vt_enum_text("loss", session->losses[i].kind);
-
-		vt_json_object(json);
-		vt_json_put_u64(json, "process", session->losses[i].process);
-		vt_json_put_string(json, "kind", kind ? kind : "?");
-		vt_json_put_u64(json, "count", session->losses[i].count);
-		vt_json_object_end(json);
-	}
-	vt_json_array_end(json);
-}
-
 void vt_session_json_device(const struct vt_session *session, struct vt_json *json, const struct vt_device *device)
 {
 	const char *type = vt_enum_text("device_type", device->device_type);
@@ -73,25 +53,6 @@ void vt_session_json_device(const struct vt_session *session, struct vt_json *js
 		vt_json_string(json, name);
 	else
 		vt_json_null(json);
-}
-
-void vt_session_print_losses(const struct vt_session *session, const struct vt_screen *screen)
-{
-	char count[VT_FORMAT_MAX];
-
-	if (!session->lost) {
-		vt_screen_text(screen, 0, "Nothing was lost while recording.");
-		return;
-	}
-	vt_screen_text(screen, 0, "%s events were lost while recording: the figures above do not cover them.",
-		       vt_format_count(count, session->lost));
-	for (size_t i = 0; i < session->nlosses; i++) {
-		const char *kind = vt_enum_text("loss", session->losses[i].kind);
-
-		vt_screen_text(screen, 2, "%s %s (process %" PRIu32 ")",
-			       vt_format_count(count, session->losses[i].count), kind ? kind : "?",
-			       session->losses[i].process);
-	}
 }
 
 void vt_session_print_device(const struct vt_session *session, const struct vt_screen *screen, uint32_t index)
