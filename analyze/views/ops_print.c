@@ -156,7 +156,7 @@ static void put_row(const struct vt_ops_report *report, struct vt_table *table, 
 		vt_table_cell(table, "%s", vt_format_signed_bytes(text, row->total_bytes));
 	} else {
 		vt_table_cell(table, "%s", vt_place_clip(place, vt_place_op(&row->place), wide ? 40 : 24));
-		vt_table_cell(table, "%s", vt_place_where(place, &row->place, wide ? 60 : 32));
+		vt_table_cell(table, "%s", vt_place_where(place, &row->place, wide ? 60 : 25));
 		vt_table_cell(table, "%s", vt_format_count(text, row->allocs));
 	}
 	if (wide)

@@ -70,23 +70,32 @@ static const char *file_tail(const char *file, size_t columns)
 	return best;
 }
 
-static const char *frame_text(char out[VT_PLACE_MAX], const struct vt_frame_info *frame, size_t columns, bool function)
+/* At most VT_PLACE_MAX - 1 bytes, and `columns` of them where file name and line alone are not longer. */
+static const char *frame_text(char out[VT_PLACE_MAX], const struct vt_frame_info *frame, size_t columns)
 {
+	size_t wanted = strlen(frame->function), used;
+	const char *file, *function;
 	char line[16] = "";
-	const char *file;
 
 	if (frame->line)
 		snprintf(line, sizeof(line), ":%u", frame->line);
-	file = file_tail(frame->file, columns > strlen(line) ? columns - strlen(line) : 0);
-	snprintf(out, VT_PLACE_MAX, "%.200s%s%s%.*s", file, line, function && *frame->function ? " " : "",
-		 function ? FUNCTION_MAX : 0, frame->function);
+	wanted = (wanted < FUNCTION_MAX ? wanted : FUNCTION_MAX) + 1 + strlen(line);
+	file = file_tail(frame->file, columns > wanted ? columns - wanted : 0);
+	snprintf(out, VT_PLACE_MAX, "%.200s%s", file, line);
+	used = strlen(out);
+	function = frame->function;
+	/* Of "Net.Block.forward" the last part at least. */
+	if (used + 1 + strlen(function) > columns && strrchr(function, '.'))
+		function = strrchr(function, '.') + 1;
+	if (*function && used + 1 + strlen(function) <= columns)
+		snprintf(out + used, VT_PLACE_MAX - used, " %.*s", FUNCTION_MAX, function);
 	return out;
 }
 
 const char *vt_place_where(char out[VT_PLACE_MAX], const struct vt_place *place, size_t columns)
 {
 	if (place->has_frame)
-		return frame_text(out, &place->frame, columns, true);
+		return frame_text(out, &place->frame, columns);
 	snprintf(out, VT_PLACE_MAX, "%s%.200s", *place->within ? "in " : "", place->within);
 	return out;
 }
@@ -119,7 +128,7 @@ const char *vt_place_sentence(char out[VT_PLACE_MAX], const struct vt_place *pla
 	const char *op = *place->op ? place->op : "no op";
 
 	if (place->has_frame)
-		snprintf(out, VT_PLACE_MAX, "%.80s at %.200s", op, frame_text(where, &place->frame, 0, false));
+		snprintf(out, VT_PLACE_MAX, "%.80s at %.200s", op, frame_text(where, &place->frame, 0));
 	else
 		snprintf(out, VT_PLACE_MAX, "%.80s%s%.200s", op, *place->within ? " in " : "", place->within);
 	return out;

@@ -24,8 +24,8 @@ int vt_place_compare(const struct vt_place *x, const struct vt_place *y);
 /* "aten::mm", or "(no op)". */
 const char *vt_place_op(const struct vt_place *place);
 /*
- * "gpt/model.py:88 Block.forward", else "in MmBackward0", else "". The directory is cut from the left so that file and
- * line take at most `columns` bytes; the file's own name and the line are always whole.
+ * "gpt/model.py:88 Block.forward", else "in MmBackward0", else "", in `columns`: directories go first, from the left,
+ * then the function; the file's own name and the line are always whole.
  */
 const char *vt_place_where(char out[VT_PLACE_MAX], const struct vt_place *place, size_t columns);
 /* At most `columns` terminal columns of a text, with "..." in the place of what was cut from its middle. */

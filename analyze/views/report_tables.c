@@ -1,10 +1,14 @@
 /* report_tables.c - see report.h: tables that several reports print. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/views/report.h"
+#include "schema/base/utf8.h"
 
-#define WIDE 120 /* from here on a path may be longer */
+#define WIDE 120 /* from here on an op may be longer */
+/* Columns of the holders' table that neither op nor place take: bytes, share, blocks and the gaps. */
+#define HOLDER_FIXED (11 + 2 + 6 + 2 + 6 + 2 + 2)
 
 const char *vt_report_share(char out[VT_FORMAT_MAX], uint64_t part, uint64_t whole)
 {
@@ -14,12 +18,27 @@ const char *vt_report_share(char out[VT_FORMAT_MAX], uint64_t part, uint64_t who
 	return out;
 }
 
+static size_t widest_op(const struct vt_holders *holders, size_t rows, size_t most)
+{
+	size_t widest = 8; /* room for "(2 more)" */
+
+	for (size_t i = 0; i < rows; i++) {
+		const char *op = vt_place_op(&holders->list[i].place);
+		size_t columns = vt_utf8_columns(op, strlen(op));
+
+		widest = columns > widest ? columns : widest;
+	}
+	return widest < most ? widest : most;
+}
+
 int vt_report_print_holders(const struct vt_screen *screen, const struct vt_holders *holders, uint64_t of, uint64_t top)
 {
 	struct vt_table *table = vt_table_new();
 	char bytes[VT_FORMAT_MAX], share[VT_FORMAT_MAX], count[VT_FORMAT_MAX], op[VT_PLACE_MAX], where[VT_PLACE_MAX];
 	uint64_t rest_bytes = holders->bytes, rest_blocks = holders->blocks;
 	size_t rows = top < holders->count ? (size_t)top : holders->count;
+	size_t op_columns = widest_op(holders, rows, screen->width >= WIDE ? 48 : 28);
+	size_t where_columns = (size_t)screen->width - HOLDER_FIXED - op_columns;
 
 	vt_table_column(table, "Bytes", VT_ALIGN_RIGHT, false);
 	vt_table_column(table, "Share", VT_ALIGN_RIGHT, false);
@@ -34,9 +53,8 @@ int vt_report_print_holders(const struct vt_screen *screen, const struct vt_hold
 		vt_table_cell(table, "%s", vt_format_bytes(bytes, holder->bytes));
 		vt_table_cell(table, "%s", vt_report_share(share, holder->bytes, of));
 		vt_table_cell(table, "%s", vt_format_count(count, holder->blocks));
-		vt_table_cell(table, "%s",
-			      vt_place_clip(op, vt_place_op(&holder->place), screen->width >= WIDE ? 48 : 28));
-		vt_table_cell(table, "%s", vt_place_where(where, &holder->place, screen->width >= WIDE ? 60 : 28));
+		vt_table_cell(table, "%s", vt_place_clip(op, vt_place_op(&holder->place), op_columns));
+		vt_table_cell(table, "%s", vt_place_where(where, &holder->place, where_columns));
 	}
 	if (rows < holders->count) {
 		vt_table_cell(table, "%s", vt_format_bytes(bytes, rest_bytes));

@@ -283,6 +283,38 @@ static void test_open_calls(void **state)
 	check_open("22.5ms", 0, 0);
 }
 
+static void check_where(size_t columns, const char *wanted)
+{
+	const struct vt_place place = {
+		.op = "aten::mm",
+		.within = "",
+		.has_frame = true,
+		.frame = { .function = "Net.Block.forward", .file = "/home/me/project/nets/model.py", .line = 21 }
+	};
+	char text[VT_PLACE_MAX];
+
+	assert_string_equal(vt_place_where(text, &place, columns), wanted);
+}
+
+static void test_where(void **state)
+{
+	char text[VT_PLACE_MAX];
+
+	(void)state;
+	check_where(100, "/home/me/project/nets/model.py:21 Net.Block.forward");
+	check_where(51, "/home/me/project/nets/model.py:21 Net.Block.forward");
+	check_where(50, "home/me/project/nets/model.py:21 Net.Block.forward");
+	check_where(49, "me/project/nets/model.py:21 Net.Block.forward");
+	check_where(36, "nets/model.py:21 Net.Block.forward");
+	check_where(31, "model.py:21 Net.Block.forward");
+	check_where(28, "model.py:21 forward");
+	check_where(18, "model.py:21");
+	check_where(0, "model.py:21");
+	assert_string_equal(vt_place_clip(text, "autograd::engine::evaluate_function: MmBackward0", 23),
+			    "autograd::...mBackward0");
+	assert_string_equal(vt_place_clip(text, "aten::mm", 23), "aten::mm");
+}
+
 static void test_choices(void **state)
 {
 	const struct vt_common_options good = { .color = "never", .device = 3, .process = 4242, .top = 10 };
@@ -315,6 +347,7 @@ int main(void)
 		cmocka_unit_test(test_ops),
 		cmocka_unit_test(test_open_calls),
 		cmocka_unit_test(test_choices),
+		cmocka_unit_test(test_where),
 	};
 
 	return cmocka_run_group_tests(tests, make_trace, drop_trace);
