@@ -86,3 +86,7 @@ add_dependencies(fake_profiler fake_cuda fake_nvml dump_rings)
 add_test(NAME e2e.shared_cupti COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/shared_cupti.sh $<TARGET_FILE:vt_agent>
   ${PROJECT_BINARY_DIR}/tests/fake)
 set_tests_properties(e2e.shared_cupti PROPERTIES ENVIRONMENT ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0)
+
+add_executable(test_replay_driver unit/test_replay_driver.c)
+target_link_libraries(test_replay_driver PRIVATE vt_analyze vt_options PkgConfig::CMOCKA)
+add_test(NAME unit.replay_driver COMMAND test_replay_driver)

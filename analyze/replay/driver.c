@@ -11,8 +11,9 @@ struct holding {
 	uint64_t bytes;
 	uint64_t pool; /* HOLDING_POOL: the pool's handle */
 	uint32_t device;
-	uint32_t mapped; /* HOLDING_PHYSICAL: mappings of it */
-	uint32_t next;	 /* unused: the next unused, index + 1 */
+	uint32_t mapped;   /* HOLDING_PHYSICAL: mappings of it */
+	uint32_t retained; /* HOLDING_PHYSICAL: releases that it outlives */
+	uint32_t next;	   /* unused: the next unused, index + 1 */
 	enum holding_kind kind;
 	bool released; /* HOLDING_PHYSICAL: by cuMemRelease; it ends with its last mapping */
 };
@@ -98,11 +99,12 @@ static void update_pool(struct vt_driver_pool *pool, const struct vt_driver_memo
 {
 	uint64_t before = pool->reserved_bytes;
 
-	if (call->pool_reserved_bytes || call->pool_used_bytes) {
+	/* Once a pool could be read, zeros are what it says: trimmed to nothing. */
+	if (pool->read || call->pool_reserved_bytes || call->pool_used_bytes) {
 		pool->read = true;
 		pool->reserved_bytes = call->pool_reserved_bytes;
 		pool->used_bytes = call->pool_used_bytes;
-	} else if (!pool->read) {
+	} else {
 		pool->reserved_bytes = pool->block_bytes;
 		pool->used_bytes = pool->block_bytes;
 	}
@@ -225,14 +227,28 @@ static void end_physical(struct vt_driver *driver, uint32_t index, struct vt_dri
 
 static void release(struct vt_driver *driver, uint32_t process, uint64_t handle, struct vt_driver_effect *ret)
 {
-	uint32_t index = vt_map_take(&driver->by_handle, key_of(process, handle));
+	uint32_t index = vt_map_find(&driver->by_handle, key_of(process, handle));
 
 	if (index == VT_MAP_NONE)
 		return;
+	if (holding_at(driver, index)->retained) {
+		holding_at(driver, index)->retained--;
+		return;
+	}
+	(void)vt_map_take(&driver->by_handle, key_of(process, handle));
 	if (!holding_at(driver, index)->mapped)
 		end_physical(driver, index, ret);
 	else
 		holding_at(driver, index)->released = true;
+}
+
+/* cuMemRetainAllocationHandle hands out a handle once more: one more release is due. */
+static void retain(struct vt_driver *driver, uint32_t process, uint64_t handle)
+{
+	uint32_t index = vt_map_find(&driver->by_handle, key_of(process, handle));
+
+	if (index != VT_MAP_NONE)
+		holding_at(driver, index)->retained++;
 }
 
 static void unmap_one(struct vt_driver *driver, uint32_t index, struct vt_driver_effect *ret)
@@ -299,9 +315,9 @@ static int apply(struct vt_driver *driver, uint32_t process, uint32_t device, co
 	case VT_driver_api_MEM_ALLOC_PITCH:
 	case VT_driver_api_MEM_HOST_ALLOC:
 	case VT_driver_api_MEM_HOST_REGISTER:
-	case VT_driver_api_ARRAY_CREATE:
 		return begin(driver, &driver->by_address, key_of(process, call->address), &holding, ret);
 	case VT_driver_api_MEM_CREATE:
+	case VT_driver_api_ARRAY_CREATE: /* has a handle and no address either */
 		holding.kind = HOLDING_PHYSICAL;
 		return begin(driver, &driver->by_handle, key_of(process, call->handle), &holding, ret);
 	case VT_driver_api_MEM_ALLOC_ASYNC:
@@ -311,10 +327,13 @@ static int apply(struct vt_driver *driver, uint32_t process, uint32_t device, co
 	case VT_driver_api_MEM_FREE_HOST:
 	case VT_driver_api_MEM_HOST_UNREGISTER:
 	case VT_driver_api_MEM_FREE_ASYNC:
-	case VT_driver_api_ARRAY_DESTROY:
 	case VT_driver_api_IPC_CLOSE:
 		return end_address(driver, process, call, ret);
+	case VT_driver_api_MEM_RETAIN:
+		retain(driver, process, call->handle);
+		return 0;
 	case VT_driver_api_MEM_RELEASE:
+	case VT_driver_api_ARRAY_DESTROY:
 		release(driver, process, call->handle, ret);
 		return 0;
 	case VT_driver_api_MEM_MAP:

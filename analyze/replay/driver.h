@@ -27,7 +27,7 @@ struct vt_driver_pool {
 /* Zero-initialised is empty; the holder calls vt_driver_done. */
 struct vt_driver {
 	struct vt_map by_address;	       /* key: process and address -> holdings */
-	struct vt_map by_handle;	       /* key: process and handle -> holdings, of cuMemCreate */
+	struct vt_map by_handle;	       /* key: process and handle -> holdings, of cuMemCreate and arrays */
 	struct vt_map by_mapping;	       /* key: process and address -> mappings */
 	struct vt_map by_pool;		       /* key: device and pool -> pools */
 	struct vt_buf holdings;		       /* struct holding */
