@@ -29,14 +29,15 @@ static const struct command {
 
 static void print_help(FILE *out)
 {
-	fprintf(out,
+	(void)fprintf(
+		out,
 		"vramtrace: where did the GPU memory go?\n\nUsage: vramtrace COMMAND [OPTIONS] [FILE]\n\nCommands:\n");
 	for (size_t i = 0; i < VT_ARRAY_SIZE(commands); i++)
-		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
-	fprintf(out, "  %-10s %s\n", "help", "this, or the options of one command: vramtrace help COMMAND");
-	fprintf(out, "\nFirst steps:\n"
-		     "  vramtrace record -o run.vramtrace -- python train.py\n"
-		     "  vramtrace report run.vramtrace\n");
+		(void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
+	(void)fprintf(out, "  %-10s %s\n", "help", "this, or the options of one command: vramtrace help COMMAND");
+	(void)fprintf(out, "\nFirst steps:\n"
+			   "  vramtrace record -o run.vramtrace -- python train.py\n"
+			   "  vramtrace report run.vramtrace\n");
 }
 
 /*
@@ -51,7 +52,7 @@ static int exec_recorder(char **argv)
 	char *slash;
 
 	if (n <= 0) {
-		fprintf(stderr, "vramtrace: /proc/self/exe: %s; is /proc mounted?\n", strerror(errno));
+		(void)fprintf(stderr, "vramtrace: /proc/self/exe: %s; is /proc mounted?\n", strerror(errno));
 		return vt_errc_exit_status(VT_E_IO);
 	}
 	self[n] = 0;
@@ -59,15 +60,16 @@ static int exec_recorder(char **argv)
 	if (slash)
 		slash[1] = 0;
 	for (size_t i = 0; i < VT_ARRAY_SIZE(places); i++) {
-		snprintf(path, sizeof(path), "%s%s%s", self, places[i], RECORDER);
+		(void)snprintf(path, sizeof(path), "%s%s%s", self, places[i], RECORDER);
 		if (access(path, X_OK))
 			continue;
 		execv(path, argv);
-		fprintf(stderr, "vramtrace %s: %s: %s\n", argv[1], path, strerror(errno));
+		(void)fprintf(stderr, "vramtrace %s: %s: %s\n", argv[1], path, strerror(errno));
 		return vt_errc_exit_status(VT_E_IO);
 	}
-	fprintf(stderr, "vramtrace %s: no %s beside %svramtrace nor in ../libexec/vramtrace; install both programs\n",
-		argv[1], RECORDER, self);
+	(void)fprintf(stderr,
+		      "vramtrace %s: no %s beside %svramtrace nor in ../libexec/vramtrace; install both programs\n",
+		      argv[1], RECORDER, self);
 	return vt_errc_exit_status(VT_E_IO);
 }
 
@@ -87,11 +89,12 @@ static int refuse(const char *typed)
 		names[i] = commands[i].name;
 	near = vt_suggest(typed, names, VT_ARRAY_SIZE(names));
 	if (near)
-		fprintf(stderr, "vramtrace: unknown command '%s'; did you mean '%s'?\n", typed, near);
+		(void)fprintf(stderr, "vramtrace: unknown command '%s'; did you mean '%s'?\n", typed, near);
 	else if (!access(typed, F_OK))
-		fprintf(stderr, "vramtrace: '%s' is a file, not a command; try 'vramtrace info %s'\n", typed, typed);
+		(void)fprintf(stderr, "vramtrace: '%s' is a file, not a command; try 'vramtrace info %s'\n", typed,
+			      typed);
 	else
-		fprintf(stderr, "vramtrace: unknown command '%s'; 'vramtrace help' lists them\n", typed);
+		(void)fprintf(stderr, "vramtrace: unknown command '%s'; 'vramtrace help' lists them\n", typed);
 	return vt_errc_exit_status(VT_E_USAGE);
 }
 
@@ -111,7 +114,7 @@ static int end_output(int status)
 		return status;
 	if (errno == EPIPE)
 		return status;
-	fprintf(stderr, "vramtrace: standard output: %s\n", strerror(errno));
+	(void)fprintf(stderr, "vramtrace: standard output: %s\n", strerror(errno));
 	return status ? status : vt_errc_exit_status(VT_E_IO);
 }
 
@@ -121,13 +124,13 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : NULL;
 
 	/* Only the encoding: numbers keep their point whatever the locale. */
-	setlocale(LC_CTYPE, "");
+	(void)setlocale(LC_CTYPE, "");
 	if (!name) {
 		print_help(stderr);
 		return vt_errc_exit_status(VT_E_USAGE);
 	}
 	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
-		printf("vramtrace %s\n", VT_VERSION);
+		(void)printf("vramtrace %s\n", VT_VERSION);
 		return end_output(0);
 	}
 	if (!strcmp(name, "help") && argc > 2) {

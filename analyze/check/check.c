@@ -80,8 +80,8 @@ static int check_device(struct vt_check *check, struct vt_store *store, const st
 		check->explained += device->mismatches;
 		return 0;
 	}
-	snprintf(place, sizeof(place), "process %" PRIu32 ", %s:%d", device->process, type ? type : "?",
-		 device->device);
+	(void)snprintf(place, sizeof(place), "process %" PRIu32 ", %s:%d", device->process, type ? type : "?",
+		       device->device);
 	vt_problems_add(
 		&check->problems, place, "events are missing though no loss was counted: please report this trace",
 		"%" PRIu64 " times the allocator's total moved by other than the event's bytes", device->mismatches);

@@ -120,7 +120,7 @@ void vt_definitions_report(const struct vt_definitions *definitions, struct vt_p
 			if (!missing)
 				continue;
 			kind = kind_of_type(col->type);
-			snprintf(place, sizeof(place), "%s.%s", vt_events[e].name, col->name);
+			(void)snprintf(place, sizeof(place), "%s.%s", vt_events[e].name, col->name);
 			vt_problems_add(problems, place, "these rows show no name; everything else in them is good",
 					"%" PRIu64 " references to rows of %s that are not in the file", missing,
 					vt_event_find(kinds[kind].event)->name);

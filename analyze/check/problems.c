@@ -12,9 +12,9 @@ void vt_problems_add(struct vt_problems *problems, const char *place, const char
 	if (problems->count++ >= VT_PROBLEMS_MAX)
 		return;
 	problem = &problems->first[problems->count - 1];
-	snprintf(problem->place, sizeof(problem->place), "%s", place);
+	(void)snprintf(problem->place, sizeof(problem->place), "%s", place);
 	va_start(args, format);
-	vsnprintf(problem->what, sizeof(problem->what), format, args);
+	(void)vsnprintf(problem->what, sizeof(problem->what), format, args);
 	va_end(args);
 	problem->advice = advice;
 }

@@ -89,9 +89,26 @@ static int print_text(const struct vt_check *check, struct vt_store *store, cons
 	return vt_losses_print(&screen, store, err);
 }
 
-int vt_command_check(int argc, char **argv)
+static int check_store(struct vt_store *store, const struct vt_common_options *common)
 {
 	VT_CLEANUP(vt_freep) struct vt_check *check = malloc(sizeof(*check));
+	struct vt_err err = { 0 };
+	int r;
+
+	if (!check) {
+		(void)vt_err_set(&err, VT_E_NOMEM, "no memory to check with");
+		return vt_command_fail(usage.command, &err);
+	}
+	r = vt_check_run(check, store, &err);
+	if (!r)
+		r = common->json ? print_json(check, store, &err) : print_text(check, store, common->color, &err);
+	if (r < 0)
+		return vt_command_fail(usage.command, &err);
+	return check->problems.count ? vt_errc_exit_status(VT_E_CORRUPT) : 0;
+}
+
+int vt_command_check(int argc, char **argv)
+{
 	VT_CLEANUP(vt_store_closep) struct vt_store *store = NULL;
 	struct vt_common_options common;
 	struct vt_err err = { 0 };
@@ -99,13 +116,5 @@ int vt_command_check(int argc, char **argv)
 
 	if (r > 0)
 		return 0;
-	if (r == 0 && !check)
-		r = vt_err_set(&err, VT_E_NOMEM, "no memory to check with");
-	if (r == 0)
-		r = vt_check_run(check, store, &err);
-	if (r == 0)
-		r = common.json ? print_json(check, store, &err) : print_text(check, store, common.color, &err);
-	if (r < 0)
-		return vt_command_fail("check", &err);
-	return check->problems.count ? vt_errc_exit_status(VT_E_CORRUPT) : 0;
+	return r < 0 ? vt_command_fail(usage.command, &err) : check_store(store, &common);
 }

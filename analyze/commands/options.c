@@ -64,24 +64,25 @@ static void print_row(const struct vt_option *row)
 {
 	char left[64];
 
-	snprintf(left, sizeof(left), "%c%c%s --%s%s%s", row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
-		 row->letter ? "," : " ", row->name, row->argument ? "=" : "", row->argument ? row->argument : "");
-	printf("  %-26s %s\n", left, row->help);
+	(void)snprintf(left, sizeof(left), "%c%c%s --%s%s%s", row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
+		       row->letter ? "," : " ", row->name, row->argument ? "=" : "",
+		       row->argument ? row->argument : "");
+	(void)printf("  %-26s %s\n", left, row->help);
 }
 
 static void print_help(const struct vt_usage *usage, const struct table *table)
 {
-	printf("Usage: vramtrace %s [OPTIONS]%s%s\n\n%s\n", usage->command, *usage->operands ? " " : "",
-	       usage->operands, usage->summary);
+	(void)printf("Usage: vramtrace %s [OPTIONS]%s%s\n\n%s\n", usage->command, *usage->operands ? " " : "",
+		     usage->operands, usage->summary);
 	if (table->nown)
-		printf("\nOptions:\n");
+		(void)printf("\nOptions:\n");
 	for (size_t i = 0; i < table->nown; i++)
 		print_row(&table->rows[i]);
-	printf(table->nown ? "\nShared by all reports:\n" : "\nOptions:\n");
+	(void)printf(table->nown ? "\nShared by all reports:\n" : "\nOptions:\n");
 	for (size_t i = table->nown; i < table->nrows; i++)
 		print_row(&table->rows[i]);
 	if (usage->details)
-		printf("\n%s\n", usage->details);
+		(void)printf("\n%s\n", usage->details);
 }
 
 static int take_number(const struct vt_option *row, const char *text, struct vt_err *err)
@@ -130,7 +131,7 @@ static int refuse_option(const struct table *table, const char *typed, struct vt
 	for (size_t i = 0; i < table->nrows; i++)
 		names[i] = table->rows[i].name;
 	if (!strncmp(typed, "--", 2)) {
-		snprintf(word, sizeof(word), "%.*s", (int)strcspn(typed + 2, "="), typed + 2);
+		(void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(typed + 2, "="), typed + 2);
 		near = vt_suggest(word, names, table->nrows);
 	}
 	if (near)
@@ -210,6 +211,7 @@ static int check_common(const struct vt_common_options *common, struct vt_err *e
 	return vt_err_set(err, VT_E_USAGE, "--color takes auto, always or never, not '%s'", common->color);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): see options.h */
 int vt_options_parse(const struct vt_usage *usage, const struct vt_option *own, struct vt_common_options *common,
 		     int argc, char **argv, int *ret_operand, struct vt_err *err)
 {
@@ -229,8 +231,8 @@ int vt_options_parse(const struct vt_usage *usage, const struct vt_option *own, 
 		r = check_common(common, err);
 	if (r < 0 && err) {
 		used = strlen(err->msg);
-		snprintf(err->msg + used, sizeof(err->msg) - used, " (vramtrace %s --help shows all options)",
-			 usage->command);
+		(void)snprintf(err->msg + used, sizeof(err->msg) - used, " (vramtrace %s --help shows all options)",
+			       usage->command);
 	}
 	*ret_operand = optind;
 	return r;
@@ -238,6 +240,6 @@ int vt_options_parse(const struct vt_usage *usage, const struct vt_option *own, 
 
 int vt_command_fail(const char *command, const struct vt_err *err)
 {
-	fprintf(stderr, "vramtrace %s: %s\n", command, err->msg[0] ? err->msg : vt_errc_name(err->code));
+	(void)fprintf(stderr, "vramtrace %s: %s\n", command, err->msg[0] ? err->msg : vt_errc_name(err->code));
 	return vt_errc_exit_status(err->code);
 }

@@ -54,6 +54,7 @@ struct vt_common_options {
  * argv[*ret_operand ...], wherever they stood between options. --help prints to stdout and returns 1: the caller exits
  * with 0. An error returns -VT_E_USAGE with a message that names the option and shows how to get help.
  */
+/* NOLINTNEXTLINE(readability-function-size): a command line has this many sides. */
 int vt_options_parse(const struct vt_usage *usage, const struct vt_option *own, struct vt_common_options *common,
 		     int argc, char **argv, int *ret_operand, struct vt_err *err);
 

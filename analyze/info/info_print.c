@@ -23,7 +23,7 @@ static const char *start_date(const struct vt_info *info, char out[VT_FORMAT_MAX
 
 	out[0] = 0;
 	if (info->clock.realtime_ns && info->first_ns && gmtime_r(&seconds, &utc))
-		strftime(out, VT_FORMAT_MAX, "%Y-%m-%d %H:%M:%S UTC", &utc);
+		(void)strftime(out, VT_FORMAT_MAX, "%Y-%m-%d %H:%M:%S UTC", &utc);
 	return out;
 }
 
@@ -156,7 +156,7 @@ int vt_info_print(const struct vt_info *info, const struct vt_screen *screen, st
 		r = print_notes(info, screen);
 	if (r < 0)
 		return vt_err_set(err, VT_E_NOMEM, "no memory for a table");
-	fputc('\n', screen->out);
+	(void)fputc('\n', screen->out);
 	vt_info_each(uint32_t, text, info->unknown) vt_screen_text(
 		screen, 0, "%s is of a later version of the format and was passed over.", vt_info_text(info, *text));
 	return vt_losses_print(screen, info->store, err);

@@ -54,9 +54,9 @@ void vt_screen_init(struct vt_screen *screen, FILE *out, const char *color)
 void vt_screen_heading(const struct vt_screen *screen, const char *text)
 {
 	if (screen->color)
-		fprintf(screen->out, "\033[1m%s\033[0m\n", text);
+		(void)fprintf(screen->out, "\033[1m%s\033[0m\n", text);
 	else
-		fprintf(screen->out, "%s\n", text);
+		(void)fprintf(screen->out, "%s\n", text);
 }
 
 /* One paragraph without line breaks. */
@@ -65,7 +65,7 @@ static void wrap(const struct vt_screen *screen, int indent, const char *text, s
 	size_t room = (size_t)(screen->width > indent + 20 ? screen->width - indent : 20);
 	size_t used = 0, word, columns;
 
-	fprintf(screen->out, "%*s", indent, "");
+	(void)fprintf(screen->out, "%*s", indent, "");
 	for (size_t at = 0; at < bytes; at += word) {
 		while (at < bytes && text[at] == ' ')
 			at++;
@@ -74,17 +74,17 @@ static void wrap(const struct vt_screen *screen, int indent, const char *text, s
 			word++;
 		columns = vt_utf8_columns(text + at, word);
 		if (used && columns && used + 1 + columns > room) {
-			fprintf(screen->out, "\n%*s", indent, "");
+			(void)fprintf(screen->out, "\n%*s", indent, "");
 			used = 0;
 		}
 		if (used && columns) {
-			putc(' ', screen->out);
+			(void)putc(' ', screen->out);
 			used++;
 		}
-		fwrite(text + at, 1, word, screen->out);
+		(void)fwrite(text + at, 1, word, screen->out);
 		used += columns;
 	}
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 }
 
 void vt_screen_text(const struct vt_screen *screen, int indent, const char *format, ...)
@@ -125,7 +125,7 @@ void vt_screen_spark(const struct vt_screen *screen, const uint64_t *values, uin
 		size_t level = share >= 1 ? top : (size_t)(share * (double)top + 0.5);
 
 		/* Something is never drawn as nothing. */
-		fputs(marks[values[i] && !level ? 1 : level], screen->out);
+		(void)fputs(marks[values[i] && !level ? 1 : level], screen->out);
 	}
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 }

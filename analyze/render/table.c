@@ -102,7 +102,7 @@ static void fit_width(struct vt_table *table, const struct vt_screen *screen)
 static void print_spaces(FILE *out, size_t n)
 {
 	while (n--)
-		putc(' ', out);
+		(void)putc(' ', out);
 }
 
 /* Where text[at ...) has at most `columns` columns left: the longest such tail. */
@@ -141,15 +141,15 @@ static size_t print_cut(const struct vt_screen *screen, const char *text, size_t
 	size_t bytes = strlen(text), columns = vt_utf8_columns(text, bytes), used, start, end, dots;
 
 	if (columns <= width) {
-		fputs(text, screen->out);
+		(void)fputs(text, screen->out);
 		return columns;
 	}
 	dots = screen->unicode ? 1 : 3;
 	end = head_end(text, bytes, (width - dots) / 2, &used);
 	start = tail_start(text, bytes, width - dots - used);
-	fwrite(text, 1, end, screen->out);
-	fputs(screen->unicode ? "…" : "...", screen->out);
-	fputs(text + start, screen->out);
+	(void)fwrite(text, 1, end, screen->out);
+	(void)fputs(screen->unicode ? "…" : "...", screen->out);
+	(void)fputs(text + start, screen->out);
 	return used + dots + vt_utf8_columns(text + start, bytes - start);
 }
 
@@ -167,7 +167,7 @@ static void print_cell(const struct vt_table *table, const struct vt_screen *scr
 	if (column->align == VT_ALIGN_LEFT && columns < column->width && !last)
 		print_spaces(screen->out, column->width - columns);
 	if (last)
-		putc('\n', screen->out);
+		(void)putc('\n', screen->out);
 }
 
 static void print_headings(const struct vt_table *table, const struct vt_screen *screen)
@@ -179,11 +179,11 @@ static void print_headings(const struct vt_table *table, const struct vt_screen 
 	if (!any)
 		return;
 	if (screen->color)
-		fputs("\033[1m", screen->out);
+		(void)fputs("\033[1m", screen->out);
 	for (unsigned i = 0; i < table->ncolumns; i++)
 		print_cell(table, screen, i, table->columns[i].heading);
 	if (screen->color)
-		fputs("\033[0m", screen->out);
+		(void)fputs("\033[0m", screen->out);
 }
 
 static void table_free(struct vt_table *table)
@@ -213,7 +213,7 @@ int vt_table_print(struct vt_table *table, const struct vt_screen *screen)
 	}
 	/* A last row that lacks cells still ends its line. */
 	if (table->ncells % (table->ncolumns ? table->ncolumns : 1))
-		putc('\n', screen->out);
+		(void)putc('\n', screen->out);
 	table_free(table);
 	return 0;
 }

@@ -117,7 +117,7 @@ static void update_pool(struct vt_driver_pool *pool, const struct vt_driver_memo
 static int pool_call(struct vt_driver *driver, uint32_t device, const struct vt_driver_memory *call,
 		     struct vt_driver_effect *ret)
 {
-	struct vt_driver_pool *pool;
+	struct vt_driver_pool *pool = NULL;
 	int r;
 
 	r = find_pool(driver, device, call->handle, &pool);
@@ -172,12 +172,12 @@ static int pool_alloc(struct vt_driver *driver, uint32_t process, uint32_t devic
 		.device = device,
 		.kind = HOLDING_POOL,
 	};
-	struct vt_driver_pool *pool;
+	struct vt_driver_pool *pool = NULL;
 	int r = begin(driver, &driver->by_address, key_of(process, call->address), &holding, ret);
 
 	if (!r)
 		r = find_pool(driver, device, call->handle, &pool);
-	if (r < 0)
+	if (r < 0 || !pool)
 		return r;
 	pool->block_bytes += call->size_bytes;
 	ret->pool_alloc = true;
@@ -192,7 +192,7 @@ static int end_address(struct vt_driver *driver, uint32_t process, const struct 
 		       struct vt_driver_effect *ret)
 {
 	uint32_t index = vt_map_take(&driver->by_address, key_of(process, call->address));
-	struct vt_driver_pool *pool;
+	struct vt_driver_pool *pool = NULL;
 	struct holding holding;
 	int r;
 

@@ -218,7 +218,7 @@ static int on_tensor(struct vt_replay *replay, const struct vt_item *item, struc
 {
 	const struct vt_tensor *tensor = (const struct vt_tensor *)(const void *)item->rec;
 	struct vt_device *device;
-	uint32_t index;
+	uint32_t index = 0;
 	bool *seen, peak;
 	int r;
 
@@ -272,7 +272,7 @@ static int driver_device(struct vt_replay *replay, const struct vt_item *item, c
 		return find_device(replay, item->process, VT_device_type_HOST, -1, ret, err);
 	if (ordinal < 0) {
 		usual = vt_map_find(&replay->ordinal_of, item->process);
-		ordinal = usual == VT_MAP_NONE ? 0 : (int16_t)usual;
+		ordinal = (int16_t)(usual == VT_MAP_NONE ? 0 : usual);
 	} else if (vt_map_put(&replay->ordinal_of, item->process, (uint32_t)ordinal) < 0) {
 		return out_of_memory(err);
 	}
@@ -332,7 +332,7 @@ static int on_driver(struct vt_replay *replay, const struct vt_item *item, struc
 	const struct vt_driver_memory *call = (const struct vt_driver_memory *)(const void *)item->rec;
 	struct vt_driver_effect effect;
 	struct vt_device *device;
-	uint32_t index;
+	uint32_t index = 0;
 	int r;
 
 	r = driver_device(replay, item, call, &index, err);
@@ -364,7 +364,7 @@ static int on_sample(struct vt_replay *replay, const struct vt_item *item, struc
 {
 	const struct vt_device_sample *sample = (const struct vt_device_sample *)(const void *)item->rec;
 	struct vt_device *device;
-	uint32_t index;
+	uint32_t index = 0;
 	int r = find_device(replay, item->process, VT_device_type_CUDA, sample->device, &index, err);
 
 	if (r < 0)
@@ -384,7 +384,7 @@ static int on_oom(struct vt_replay *replay, const struct vt_item *item, struct v
 {
 	const struct vt_oom *oom = (const struct vt_oom *)(const void *)item->rec;
 	struct vt_device *device;
-	uint32_t index;
+	uint32_t index = 0;
 	int r = find_device(replay, item->process, oom->device_type, oom->device, &index, err);
 
 	if (r < 0)

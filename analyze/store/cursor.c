@@ -325,7 +325,7 @@ int vt_cursor_next(struct vt_cursor *cursor, struct vt_item *ret, struct vt_err 
 	ret->event = first->event;
 	ret->rec = (const struct vt_rec *)(const void *)first->record;
 	ret->ahead = first->left > AHEAD
-			     ? (const struct vt_rec *)(const void *)(first->record + AHEAD * first->event->size)
+			     ? (const struct vt_rec *)(const void *)(first->record + (size_t)AHEAD * first->event->size)
 			     : NULL;
 	return 1;
 }

@@ -79,7 +79,7 @@ static uint32_t line_3_11(const uint8_t *table, size_t bytes, uint32_t first_lin
 	while (at < bytes) {
 		unsigned code = table[at] >> 3 & 15;
 
-		end += 2 * ((table[at] & 7u) + 1);
+		end += UINT64_C(2) * ((table[at] & 7u) + 1);
 		at++;
 		if (code >= LOCATION_ONE_LINE_0 && code <= LOCATION_ONE_LINE_2)
 			line += code - LOCATION_ONE_LINE_0;

@@ -19,13 +19,13 @@ const char *vt_format_bytes(char out[VT_FORMAT_MAX], uint64_t bytes)
 {
 	/* The bounds are "at most", as c10's are: 1024 is "1024 bytes", 1 MiB is "1024.00 KiB". */
 	if (bytes <= KIB)
-		snprintf(out, VT_FORMAT_MAX, "%" PRIu64 " bytes", bytes);
+		(void)snprintf(out, VT_FORMAT_MAX, "%" PRIu64 " bytes", bytes);
 	else if (bytes <= MIB)
-		snprintf(out, VT_FORMAT_MAX, "%.2f KiB", (double)bytes / (double)KIB);
+		(void)snprintf(out, VT_FORMAT_MAX, "%.2f KiB", (double)bytes / (double)KIB);
 	else if (bytes <= GIB)
-		snprintf(out, VT_FORMAT_MAX, "%.2f MiB", (double)bytes / (double)MIB);
+		(void)snprintf(out, VT_FORMAT_MAX, "%.2f MiB", (double)bytes / (double)MIB);
 	else
-		snprintf(out, VT_FORMAT_MAX, "%.2f GiB", (double)bytes / (double)GIB);
+		(void)snprintf(out, VT_FORMAT_MAX, "%.2f GiB", (double)bytes / (double)GIB);
 	return out;
 }
 
@@ -34,7 +34,7 @@ const char *vt_format_signed_bytes(char out[VT_FORMAT_MAX], int64_t bytes)
 	char magnitude[VT_FORMAT_MAX];
 
 	vt_format_bytes(magnitude, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
-	snprintf(out, VT_FORMAT_MAX, "%s%.*s", bytes < 0 ? "-" : "", VT_FORMAT_MAX - 2, magnitude);
+	(void)snprintf(out, VT_FORMAT_MAX, "%s%.*s", bytes < 0 ? "-" : "", VT_FORMAT_MAX - 2, magnitude);
 	return out;
 }
 
@@ -57,20 +57,20 @@ const char *vt_format_ns(char out[VT_FORMAT_MAX], uint64_t ns)
 {
 	/* Each bound lies where the next smaller unit would round up to a fourth digit before the point. */
 	if (ns < 1000)
-		snprintf(out, VT_FORMAT_MAX, "%" PRIu64 " ns", ns);
+		(void)snprintf(out, VT_FORMAT_MAX, "%" PRIu64 " ns", ns);
 	else if (ns < 999950)
-		snprintf(out, VT_FORMAT_MAX, "%.1f us", (double)ns / 1e3);
+		(void)snprintf(out, VT_FORMAT_MAX, "%.1f us", (double)ns / 1e3);
 	else if (ns < 999995000)
-		snprintf(out, VT_FORMAT_MAX, "%.2f ms", (double)ns / 1e6);
+		(void)snprintf(out, VT_FORMAT_MAX, "%.2f ms", (double)ns / 1e6);
 	else if (ns < UINT64_C(59999500000))
-		snprintf(out, VT_FORMAT_MAX, "%.3f s", (double)ns / 1e9);
+		(void)snprintf(out, VT_FORMAT_MAX, "%.3f s", (double)ns / 1e9);
 	else {
 		uint64_t s = ns / 1000000000 + (ns % 1000000000 >= 500000000);
 
 		if (s < 3600)
-			snprintf(out, VT_FORMAT_MAX, "%" PRIu64 " min %02" PRIu64 " s", s / 60, s % 60);
+			(void)snprintf(out, VT_FORMAT_MAX, "%" PRIu64 " min %02" PRIu64 " s", s / 60, s % 60);
 		else
-			snprintf(out, VT_FORMAT_MAX, "%" PRIu64 " h %02" PRIu64 " min", s / 3600, s % 3600 / 60);
+			(void)snprintf(out, VT_FORMAT_MAX, "%" PRIu64 " h %02" PRIu64 " min", s / 3600, s % 3600 / 60);
 	}
 	return out;
 }

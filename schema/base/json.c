@@ -14,9 +14,9 @@ static void newline(struct vt_json *json)
 {
 	if (json->compact)
 		return;
-	putc('\n', json->out);
+	(void)putc('\n', json->out);
 	for (int i = 0; i < json->depth; i++)
-		fputs("  ", json->out);
+		(void)fputs("  ", json->out);
 }
 
 /* Comma and line break in front of a name, or of a value that stands in an array. */
@@ -25,7 +25,7 @@ static void begin_item(struct vt_json *json)
 	if (!json->depth)
 		return;
 	if (json->filled[json->depth - 1])
-		putc(',', json->out);
+		(void)putc(',', json->out);
 	json->filled[json->depth - 1] = true;
 	newline(json);
 }
@@ -47,7 +47,7 @@ static void open_nest(struct vt_json *json, bool object)
 	json->object[json->depth] = object;
 	json->filled[json->depth] = false;
 	json->depth++;
-	putc(object ? '{' : '[', json->out);
+	(void)putc(object ? '{' : '[', json->out);
 }
 
 static void close_nest(struct vt_json *json, bool object)
@@ -56,7 +56,7 @@ static void close_nest(struct vt_json *json, bool object)
 	json->depth--;
 	if (json->filled[json->depth])
 		newline(json);
-	putc(object ? '}' : ']', json->out);
+	(void)putc(object ? '}' : ']', json->out);
 }
 
 static void write_text(FILE *out, const char *text, size_t bytes)
@@ -64,21 +64,21 @@ static void write_text(FILE *out, const char *text, size_t bytes)
 	uint32_t codepoint;
 	char utf8[4];
 
-	putc('"', out);
+	(void)putc('"', out);
 	for (size_t at = 0; at < bytes;) {
 		at += vt_utf8_decode(text + at, bytes - at, &codepoint);
 		if (codepoint == '"' || codepoint == '\\')
-			fprintf(out, "\\%c", (char)codepoint);
+			(void)fprintf(out, "\\%c", (char)codepoint);
 		else if (codepoint == '\n')
-			fputs("\\n", out);
+			(void)fputs("\\n", out);
 		else if (codepoint == '\t')
-			fputs("\\t", out);
+			(void)fputs("\\t", out);
 		else if (codepoint < 0x20 || (codepoint >= 0x7f && codepoint < 0xa0))
-			fprintf(out, "\\u%04x", codepoint);
+			(void)fprintf(out, "\\u%04x", codepoint);
 		else
-			fwrite(utf8, 1, vt_utf8_encode(utf8, codepoint), out);
+			(void)fwrite(utf8, 1, vt_utf8_encode(utf8, codepoint), out);
 	}
-	putc('"', out);
+	(void)putc('"', out);
 }
 
 void vt_json_init(struct vt_json *json, FILE *out, bool compact)
@@ -89,7 +89,7 @@ void vt_json_init(struct vt_json *json, FILE *out, bool compact)
 int vt_json_done(struct vt_json *json)
 {
 	assert(!json->depth && !json->named);
-	putc('\n', json->out);
+	(void)putc('\n', json->out);
 	if (fflush(json->out) || ferror(json->out))
 		return -VT_E_IO;
 	return 0;
@@ -120,7 +120,7 @@ void vt_json_name(struct vt_json *json, const char *name)
 	assert(json->depth > 0 && json->object[json->depth - 1] && !json->named);
 	begin_item(json);
 	write_text(json->out, name, strlen(name));
-	fputs(json->compact ? ":" : ": ", json->out);
+	(void)fputs(json->compact ? ":" : ": ", json->out);
 	json->named = true;
 }
 
@@ -138,13 +138,13 @@ void vt_json_string(struct vt_json *json, const char *text)
 void vt_json_u64(struct vt_json *json, uint64_t value)
 {
 	begin_value(json);
-	fprintf(json->out, "%" PRIu64, value);
+	(void)fprintf(json->out, "%" PRIu64, value);
 }
 
 void vt_json_i64(struct vt_json *json, int64_t value)
 {
 	begin_value(json);
-	fprintf(json->out, "%" PRId64, value);
+	(void)fprintf(json->out, "%" PRId64, value);
 }
 
 void vt_json_double(struct vt_json *json, double value)
@@ -153,27 +153,27 @@ void vt_json_double(struct vt_json *json, double value)
 
 	begin_value(json);
 	if (!isfinite(value)) {
-		fputs("null", json->out);
+		(void)fputs("null", json->out);
 		return;
 	}
 	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, value);
+		(void)snprintf(text, sizeof(text), "%.*g", digits, value);
 		if (!(strtod(text, NULL) < value || strtod(text, NULL) > value))
 			break;
 	}
-	fputs(text, json->out);
+	(void)fputs(text, json->out);
 }
 
 void vt_json_bool(struct vt_json *json, bool value)
 {
 	begin_value(json);
-	fputs(value ? "true" : "false", json->out);
+	(void)fputs(value ? "true" : "false", json->out);
 }
 
 void vt_json_null(struct vt_json *json)
 {
 	begin_value(json);
-	fputs("null", json->out);
+	(void)fputs("null", json->out);
 }
 
 void vt_json_put_string(struct vt_json *json, const char *name, const char *text)
