@@ -123,13 +123,15 @@ static inline uint64_t vt_shm_rings_bytes(void)
 	return vt_align_up(sizeof(struct vt_ring) * VT_SHM_RINGS_MAX, 4096);
 }
 
+/* The sum of the rings before it; asked for each record that is read, so without a loop. */
 static inline uint64_t vt_ring_data_offset(uint32_t index)
 {
-	uint64_t offset = VT_SHM_HEADER_BYTES + vt_shm_rings_bytes();
+	uint64_t large = index < 4 ? index : 4;
+	uint64_t middle = index < 4 ? 0 : index < 20 ? index - 4 : 16;
+	uint64_t small = index < 20 ? 0 : index - 20;
 
-	for (uint32_t i = 0; i < index; i++)
-		offset += vt_ring_bytes(i);
-	return offset;
+	return VT_SHM_HEADER_BYTES + vt_shm_rings_bytes() + large * vt_ring_bytes(0) + middle * vt_ring_bytes(4) +
+	       small * vt_ring_bytes(20);
 }
 
 static inline uint64_t vt_shm_file_bytes(void)

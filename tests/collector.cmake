@@ -30,6 +30,7 @@ if(VT_PYTHON3)
     add_test(NAME e2e.${name} COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}.py
       ${PROJECT_BINARY_DIR}/bin ${PROJECT_BINARY_DIR}/tests/fake)
     # A sanitized agent in a plain program: its runtime comes late, and a deadly signal must stay one.
-    set_tests_properties(e2e.${name} PROPERTIES ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0:handle_segv=0:handle_abort=0")
+    set_tests_properties(e2e.${name} PROPERTIES ENVIRONMENT
+      "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0:handle_segv=0:handle_abort=0;TSAN_OPTIONS=handle_segv=0:handle_abort=0")
   endforeach()
 endif()

@@ -107,7 +107,7 @@ static int judge_refused(struct vt_collector *collector, const char *path, ino_t
 		return 0;
 	}
 	collector->refused[collector->nrefused++ % REFUSED_MAX] = inode;
-	(void)snprintf(collector->warning, sizeof(collector->warning), "%s", why->msg);
+	(void)snprintf(collector->warning, sizeof(collector->warning), "a process is not recorded: %.400s", why->msg);
 	collector->warned = true;
 	collector->rescan = true;
 	return 1;
@@ -365,6 +365,18 @@ const char *vt_collector_take_warning(struct vt_collector *collector)
 	return warned ? collector->warning : NULL;
 }
 
+/* The trace is whole by now; only its log may have to stay beside it. */
+static void fold_log(struct vt_collector *collector)
+{
+	struct vt_err err;
+
+	if (vt_store_finish(collector->store, &err) == 0)
+		return;
+	(void)snprintf(collector->warning, sizeof(collector->warning),
+		       "%.300s; the trace is whole, together with the -wal file beside it", err.msg);
+	collector->warned = true;
+}
+
 int vt_collector_finish(struct vt_collector *collector, struct vt_err *err)
 {
 	int r = find_processes(collector, err);
@@ -375,5 +387,7 @@ int vt_collector_finish(struct vt_collector *collector, struct vt_err *err)
 		r = add_clock(collector, err);
 	if (r == 0)
 		r = make_round(collector, now_ns(CLOCK_MONOTONIC), true, err);
-	return r == 0 ? vt_store_finish(collector->store, err) : r;
+	if (r == 0)
+		fold_log(collector);
+	return r;
 }

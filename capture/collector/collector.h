@@ -47,10 +47,13 @@ int vt_collector_fd(const struct vt_collector *collector);
 /* Processes that are followed and were not yet seen to end. */
 uint32_t vt_collector_running(const struct vt_collector *collector);
 
-/* Moves all that is in the rings now, closes the rows and leaves one plain file. Then only vt_collector_free. */
+/*
+ * Moves all that is in the rings now, closes the rows and leaves one plain file; where a reader keeps that from
+ * happening, the file and its log, and a warning. Then only vt_collector_take_warning and vt_collector_free.
+ */
 int vt_collector_finish(struct vt_collector *collector, struct vt_err *err);
 
-/* Why a process of the session is not in the trace, each once; NULL: nothing new. Valid until the next poll. */
+/* What people should know, such as why a process is not recorded; each once. NULL: nothing new. Valid until the next poll. */
 const char *vt_collector_take_warning(struct vt_collector *collector);
 
 #endif

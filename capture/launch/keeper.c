@@ -38,10 +38,17 @@ static void restart(struct vt_keeper *keeper)
 		fail(keeper, &err);
 }
 
+static void pass_warning(const struct vt_keeper *keeper)
+{
+	const char *warning = vt_collector_take_warning(keeper->collector);
+
+	if (warning)
+		(void)fprintf(stderr, "vramtrace %s: %s\n", keeper->command, warning);
+}
+
 int vt_keeper_poll(struct vt_keeper *keeper)
 {
 	int wait_ms = WAIT_FAILED_MS;
-	const char *warning;
 	struct vt_err err;
 
 	if (!keeper->collector && now_ns() - keeper->failed_ns >= VT_KEEPER_RETRY_NS)
@@ -52,9 +59,7 @@ int vt_keeper_poll(struct vt_keeper *keeper)
 		fail(keeper, &err);
 		return wait_ms;
 	}
-	warning = vt_collector_take_warning(keeper->collector);
-	if (warning)
-		(void)fprintf(stderr, "vramtrace %s: a process is not recorded: %s\n", keeper->command, warning);
+	pass_warning(keeper);
 	return wait_ms;
 }
 
@@ -88,6 +93,7 @@ bool vt_keeper_finish(struct vt_keeper *keeper)
 		fail(keeper, &err);
 		return false;
 	}
+	pass_warning(keeper);
 	keeper->running = vt_collector_running(keeper->collector);
 	vt_collector_free(keeper->collector);
 	keeper->collector = NULL;

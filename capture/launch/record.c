@@ -61,13 +61,19 @@ static int name_output(struct record *record, struct vt_err *err)
 static int prepare_environment(struct record *record, struct vt_err *err)
 {
 	char agent[PATH_MAX];
-	bool taken = false;
+	bool taken = false, in_memory = true;
 	int r = vt_locate_agent(agent, err);
 
 	if (r == 0)
-		r = vt_session_dir_make(record->session, err);
+		r = vt_session_dir_make(record->session, &in_memory, err);
 	if (r == 0)
 		r = vt_environ_prepare(&record->options, record->session, agent, &taken, err);
+	if (!in_memory && !record->options.quiet)
+		(void)fprintf(stderr,
+			      "vramtrace record: /dev/shm has less than %u MiB free, so events go through %s, which "
+			      "may be slower;\n"
+			      "  give a container more with --shm-size=1g\n",
+			      (unsigned)(VT_SESSION_FREE_BYTES_MIN >> 20), record->session);
 	if (taken)
 		(void)fprintf(stderr,
 			      "vramtrace record: CUDA_INJECTION64_PATH is set already and stays: driver calls are not "

@@ -42,11 +42,12 @@ static const char *choose_place(void)
 	return tmp && *tmp == '/' && access(tmp, W_OK | X_OK) == 0 ? tmp : "/tmp";
 }
 
-int vt_session_dir_make(char ret_path[PATH_MAX], struct vt_err *err)
+int vt_session_dir_make(char ret_path[PATH_MAX], bool *ret_in_memory, struct vt_err *err)
 {
 	const char *place = choose_place();
 	int n = snprintf(ret_path, PATH_MAX, "%s/" NAME_PREFIX "XXXXXX", place, (unsigned)geteuid());
 
+	*ret_in_memory = strcmp(place, SHM) == 0;
 	/* mkdtemp makes it with mode 0700. */
 	if (n >= PATH_MAX || !mkdtemp(ret_path))
 		return vt_err_set(

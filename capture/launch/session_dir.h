@@ -11,8 +11,11 @@
 /* Less free space than this in /dev/shm (small in some containers), and another place is taken. */
 #define VT_SESSION_FREE_BYTES_MIN (UINT64_C(128) << 20)
 
-/* Makes <place>/vramtrace-<uid>-XXXXXX, mode 0700, in /dev/shm, else in $TMPDIR or /tmp. */
-int vt_session_dir_make(char ret_path[PATH_MAX], struct vt_err *err);
+/*
+ * Makes <place>/vramtrace-<uid>-XXXXXX, mode 0700, in /dev/shm, else in $TMPDIR or /tmp: then *ret_in_memory is false,
+ * and a busy disk may slow the program down.
+ */
+int vt_session_dir_make(char ret_path[PATH_MAX], bool *ret_in_memory, struct vt_err *err);
 /*
  * A session of this user that no collector holds and that still has ring files: its recorder was killed. False where
  * there is none. *ret_bytes: the memory its ring files take.

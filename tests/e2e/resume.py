@@ -10,7 +10,7 @@ import time
 
 from recording import FAKE_TORCH, RECORDER, counted, facts, lost, path, record, run_tests, same, start, total, wait_until
 
-ROUNDS = 6
+ROUNDS = 4
 
 
 def session_of(pid):

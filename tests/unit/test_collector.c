@@ -327,7 +327,7 @@ static void test_noise(void **state)
 	for (uint32_t ring = 0; ring < 4; ring++)
 		ring_maker_take(&f->maker, ring, 100 + ring);
 	start(f, VT_STORE_NEW);
-	for (int round = 0; round < 40; round++) {
+	for (int round = 0; round < 24; round++) {
 		for (uint32_t i = 0; i < 400; i++)
 			(void)ring_maker_tensor(&f->maker, i & 3, 512, 0);
 		for (int i = 0; i < 200; i++) {
@@ -340,7 +340,7 @@ static void test_noise(void **state)
 
 			((uint8_t *)ring)[(size_t)rand() % sizeof(*ring)] ^= (uint8_t)rand();
 		}
-		if (round == 20)
+		if (round == 14)
 			atomic_store(&f->maker.shm->nrings, 0xffffffff);
 		poll_for(f, 110);
 	}
@@ -453,6 +453,20 @@ static void test_end_states(void **state)
 	assert_int_equal(facts->end_state, VT_SHM_EXITED);
 }
 
+/* Rings lie behind one another, without a gap. */
+static void test_offsets(void **state)
+{
+	uint64_t offset = vt_ring_data_offset(0);
+
+	(void)state;
+	assert_true(offset >= VT_SHM_HEADER_BYTES + VT_SHM_RINGS_MAX * sizeof(struct vt_ring));
+	for (uint32_t i = 0; i < VT_SHM_RINGS_MAX; i++) {
+		assert_int_equal(vt_ring_data_offset(i), offset);
+		offset += vt_ring_bytes(i);
+	}
+	assert_int_equal(vt_shm_file_bytes(), offset);
+}
+
 static void test_one_collector(void **state)
 {
 	struct fixture *f = *state;
@@ -480,6 +494,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_strange_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_states, setup, teardown),
+		cmocka_unit_test(test_offsets),
 		cmocka_unit_test_setup_teardown(test_one_collector, setup, teardown),
 	};
 

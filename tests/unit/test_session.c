@@ -73,11 +73,12 @@ static void test_directory(void **state)
 	struct seen seen = { 0 };
 	char path[PATH_MAX], other[PATH_MAX + 16];
 	struct vt_err err;
+	bool in_memory;
 	uint64_t bytes;
 	struct stat st;
 
 	(void)state;
-	assert_int_equal(vt_session_dir_make(path, &err), 0);
+	assert_int_equal(vt_session_dir_make(path, &in_memory, &err), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
 	assert_int_equal(vt_session_open(&session, path, &err), 0);
@@ -113,9 +114,10 @@ static void test_foreign_directory(void **state)
 	char path[PATH_MAX];
 	struct vt_session session = { 0 };
 	struct vt_err err;
+	bool in_memory;
 
 	(void)state;
-	assert_int_equal(vt_session_dir_make(path, &err), 0);
+	assert_int_equal(vt_session_dir_make(path, &in_memory, &err), 0);
 	assert_int_equal(chmod(path, 0777), 0);
 	assert_int_equal(vt_session_open(&session, path, &err), -VT_E_INPUT);
 	assert_non_null(strstr(err.msg, "writable by you alone"));
