@@ -31,3 +31,4 @@ target_link_libraries(bench_replay PRIVATE vt_analyze vt_trace_builder)
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
 add_test(NAME e2e.check_info COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/e2e/check_info.py
   $<TARGET_FILE:vramtrace> $<TARGET_FILE:make_views_trace>)
+add_test(NAME e2e.command_line COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/command_line.sh $<TARGET_FILE:vramtrace>)
