@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,7 +14,6 @@
 #include "trace_builder.h"
 
 #define MIB (UINT64_C(1) << 20)
-
 static char path[64];
 
 static int make_path(void **state)
