@@ -19,3 +19,11 @@ add_executable(make_views_trace unit/make_views_trace.c unit/views_scenario.c)
 target_link_libraries(make_views_trace PRIVATE vt_trace_builder)
 add_test(NAME e2e.views COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/views_golden.sh $<TARGET_FILE:vramtrace>
   $<TARGET_FILE:make_views_trace>)
+
+# On a real PyTorch, which the sanitizers cannot run.
+if(NOT VT_SANITIZE)
+  find_program(VT_PYTHON3 python3)
+  add_test(NAME e2e.ops_key_averages COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/ops_key_averages.py
+    $<TARGET_FILE:vramtrace>)
+  set_tests_properties(e2e.ops_key_averages PROPERTIES SKIP_RETURN_CODE 77)
+endif()

@@ -6,16 +6,20 @@
 #include "analyze/views/idmap.h"
 #include "analyze/views/ops_private.h"
 
-int vt_ops_new(struct vt_ops **ret, struct vt_err *err)
+int vt_ops_new(struct vt_ops **ret, const struct vt_symbols *symbols, struct vt_err *err)
 {
 	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : vt_err_set(err, VT_E_NOMEM, "no memory for the ops");
+	if (!*ret)
+		return vt_err_set(err, VT_E_NOMEM, "no memory for the ops");
+	(*ret)->fold.symbols = symbols;
+	return 0;
 }
 
 void vt_ops_free(struct vt_ops *ops)
 {
 	if (!ops)
 		return;
+	vt_ops_fold_done(&ops->fold);
 	vt_idmap_done(&ops->call_map);
 	vt_idmap_done(&ops->self_map);
 	vt_idmap_done(&ops->thread_map);
@@ -48,12 +52,15 @@ static int on_op(void *self, const struct vt_replay *replay, const struct vt_ite
 	const struct vt_op *rec = (const struct vt_op *)(const void *)item->rec;
 	struct vt_ops *ops = self;
 	uint32_t index = vt_idmap_add(&ops->call_map, (struct vt_idmap_key){ item->process, rec->node, 0 });
+	int r;
 
-	(void)replay;
 	if (index == VT_IDMAP_NONE ||
 	    vt_array_reach((void **)&ops->calls, &ops->calls_room, index, sizeof(*ops->calls)) < 0)
 		return no_memory(err);
 	ops->calls[index]++;
+	r = vt_ops_fold_end(&ops->fold, replay, &(struct vt_idmap_key){ item->process, rec->thread, rec->node }, err);
+	if (r < 0)
+		return r;
 	return set_current(ops, (struct vt_idmap_key){ item->process, rec->thread, 0 }, 0, rec->node, err);
 }
 
@@ -78,6 +85,7 @@ static void actor(const struct vt_item *item, uint32_t *ret_op, uint32_t *ret_th
 static int count(struct vt_ops *ops, const struct vt_item *item, uint32_t device, int64_t bytes, struct vt_err *err)
 {
 	uint32_t op, thread, index;
+	int r;
 
 	actor(item, &op, &thread);
 	index = vt_idmap_add(&ops->self_map, (struct vt_idmap_key){ device, op, 0 });
@@ -85,6 +93,9 @@ static int count(struct vt_ops *ops, const struct vt_item *item, uint32_t device
 	    vt_array_reach((void **)&ops->self, &ops->self_room, index, sizeof(*ops->self)) < 0)
 		return no_memory(err);
 	ops->self[index] += bytes;
+	r = vt_ops_fold_bytes(&ops->fold, &(struct vt_idmap_key){ item->process, thread, op }, device, bytes, err);
+	if (r < 0)
+		return r;
 	return set_current(ops, (struct vt_idmap_key){ item->process, thread, 0 }, op, 0, err);
 }
 

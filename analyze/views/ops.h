@@ -2,8 +2,9 @@
  * ops.h - what each op did to memory, in the words of torch.profiler's key_averages(): a listener and its table.
  *
  * Self memory: bytes allocated minus bytes freed on the device while the op was the innermost one on its thread.
- * Total memory: the same with all ops below it; an op inside an op of its own name counts at each level, as in
- * key_averages(). Calls: op events, and ops that had begun and not ended when the pass ended.
+ * Total memory: the same with all ops below it; an op somewhere below an op of its own name counts for both, as in
+ * key_averages(), except for pairs that are one op to it (ops_fold.h). Calls: op events, and ops that had begun and not
+ * ended when the pass ended.
  * Live, lifetimes: of the blocks that were allocated while the op was the innermost one.
  */
 #ifndef VT_ANALYZE_OPS_H
@@ -14,7 +15,7 @@
 
 struct vt_ops;
 
-int vt_ops_new(struct vt_ops **ret, struct vt_err *err);
+int vt_ops_new(struct vt_ops **ret, const struct vt_symbols *symbols, struct vt_err *err);
 void vt_ops_free(struct vt_ops *ops); /* NULL is fine */
 struct vt_listener vt_ops_listener(struct vt_ops *ops);
 

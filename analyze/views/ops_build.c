@@ -52,6 +52,7 @@ static int add_calls(struct build *build, const struct vt_ops *ops)
 		if (!row)
 			return -VT_E_NOMEM;
 		row->calls += ops->calls[i];
+		row->calls -= vt_ops_fold_calls(&ops->fold, build->process, ops->call_map.keys[i].b);
 	}
 	return 0;
 }
@@ -102,6 +103,22 @@ static int add_self(struct build *build, const struct vt_ops *ops)
 				return -VT_E_NOMEM;
 			row->total_bytes += ops->self[i];
 		}
+	}
+	return 0;
+}
+
+/* What was counted for both of a pair that is one op. */
+static int take_folded(struct build *build, const struct vt_ops *ops)
+{
+	for (uint32_t i = 0; i < ops->fold.folded_map.count; i++) {
+		struct vt_ops_row *row;
+
+		if (ops->fold.folded_map.keys[i].a != build->lens->device)
+			continue;
+		row = row_of(build, ops->fold.folded_map.keys[i].b);
+		if (!row)
+			return -VT_E_NOMEM;
+		row->total_bytes -= ops->fold.folded_bytes[i];
 	}
 	return 0;
 }
@@ -209,6 +226,8 @@ int vt_ops_build(struct vt_ops_table *ret, const struct vt_ops *ops, const struc
 			r = add_open(&build, ops);
 		if (!r)
 			r = add_self(&build, ops);
+		if (!r)
+			r = take_folded(&build, ops);
 		if (!r)
 			r = add_groups(&build);
 		if (!r && ret->count)

@@ -36,7 +36,7 @@ int vt_ops_report_run(struct vt_ops_report *report, struct vt_session *session, 
 	report->session = session;
 	r = vt_groups_new(&report->groups, err);
 	if (!r)
-		r = vt_ops_new(&report->ops, err);
+		r = vt_ops_new(&report->ops, session->symbols, err);
 	if (r < 0)
 		return r;
 	listener = vt_groups_listener(report->groups);

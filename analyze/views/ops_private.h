@@ -3,6 +3,7 @@
 #define VT_ANALYZE_OPS_PRIVATE_H
 
 #include "analyze/views/idmap.h"
+#include "analyze/views/ops_fold.h"
 
 struct vt_ops_thread {
 	uint32_t node;	/* op that was running at the thread's last event; 0: see ended */
@@ -19,6 +20,7 @@ struct vt_ops {
 	struct vt_idmap thread_map; /* process, thread */
 	struct vt_ops_thread *threads;
 	size_t threads_room;
+	struct vt_ops_fold fold;
 };
 
 #endif

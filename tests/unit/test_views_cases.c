@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analyze/views/oom.h"
+#include "analyze/views/ops_print.h"
 #include "analyze/views/report.h"
 #include "schema/base/bits.h"
 #include "trace_builder.h"
@@ -240,6 +241,57 @@ static void test_released(void **state)
 	vt_session_done(&session);
 }
 
+/*
+ * aten::mean runs in three ways: alone in itself (one call), twice in itself (three calls), and in a trace that ends
+ * inside it. Each inner call allocates 1 MiB, which stays.
+ */
+static void test_folded_calls(void **state)
+{
+	struct vt_builder *builder = vt_builder_new(path);
+	uint32_t process = vt_builder_process(builder, 10, -1, "fold");
+	uint32_t outer = vt_builder_op(builder, process, 0, "aten::mean", VT_op_scope_FUNCTION);
+	uint32_t inner = vt_builder_op(builder, process, outer, "aten::mean", VT_op_scope_FUNCTION);
+	static const uint32_t inner_calls[] = { 1, 2, 1 };
+	struct vt_ops_report report = { .by = VT_OPS_BY_NAME };
+	struct vt_session session;
+	struct vt_ops_table table;
+	struct vt_err err;
+	uint64_t now = 10;
+
+	(void)state;
+	for (size_t i = 0; i < VT_ARRAY_SIZE(inner_calls); i++) {
+		for (uint32_t call = 0; call < inner_calls[i]; call++) {
+			now += 10;
+			vt_builder_alloc(builder, process,
+					 &(struct vt_tensor){ .time_ns = now,
+							      .address = MIB * now,
+							      .size_bytes = (int64_t)MIB,
+							      .op = inner,
+							      .device_type = VT_device_type_CUDA });
+			end_step(builder, process, inner, now + 1);
+		}
+		if (i < 2)
+			end_step(builder, process, outer, now + 2);
+	}
+	vt_builder_close(builder);
+	open_session(&session, ALL);
+	assert_int_equal(vt_ops_report_run(&report, &session, true, &err), 0);
+
+	struct vt_lens lens = { session.replay, session.symbols, report.groups, 0, VT_MOMENT_NOW };
+
+	assert_int_equal(vt_ops_build(&table, report.ops, &lens, VT_OPS_BY_NAME, &err), 0);
+	assert_int_equal(table.count, 1);
+	/* Outer: two that ended and an open one. Inner: the two of the second; the third's caller has not ended. */
+	assert_int_equal(table.rows[0].calls, 3 + 2 + 1);
+	assert_int_equal(table.rows[0].open_calls, 1);
+	assert_int_equal(table.rows[0].self_bytes, 4 * MIB);
+	/* For both of a pair 4 + 4, less the folded one. */
+	assert_int_equal(table.rows[0].total_bytes, 7 * MIB);
+	vt_ops_table_done(&table);
+	vt_ops_report_done(&report);
+	vt_session_done(&session);
+}
+
 /* Nothing in it at all. */
 static void test_empty(void **state)
 {
@@ -263,7 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_growth),	    cmocka_unit_test(test_processes_and_devices),
 		cmocka_unit_test(test_many_errors), cmocka_unit_test(test_released),
-		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_empty),	    cmocka_unit_test(test_folded_calls),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, drop_file);
