@@ -34,3 +34,6 @@ if(VT_PYTHON3)
       "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0:handle_segv=0:handle_abort=0;TSAN_OPTIONS=handle_segv=0:handle_abort=0")
   endforeach()
 endif()
+
+add_test(NAME e2e.install COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/install.sh ${PROJECT_BINARY_DIR} ${CMAKE_COMMAND})
+set_tests_properties(e2e.install PROPERTIES ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0")

@@ -2,6 +2,7 @@
 
   record.py BIN_DIR FAKE_DIR
 """
+import contextlib
 import os
 import re
 import sqlite3
@@ -209,12 +210,22 @@ def test_survivors():
     os.kill(pid, 9)
 
 
+def chunks_of(trace):
+    """0 where the file is not there, or not yet a trace."""
+    if not os.path.exists(trace):
+        return 0
+    with contextlib.closing(sqlite3.connect(trace)) as reader:
+        try:
+            return reader.execute("select count(*) from chunk").fetchone()[0]
+        except sqlite3.OperationalError:
+            return 0
+
+
 def test_read_while_recorded():
     """A reader sees what was committed, and one that stays until the end costs nothing but a -wal file."""
     trace, counters = path("read.vramtrace"), path("read.counters")
     process = start(trace, FAKE_TORCH, "--counters", counters, "--steps", "3000", "--pause-us", "100", "run")
-    wait_until(lambda: os.path.exists(trace) and sqlite3.connect(trace).execute("select count(*) from chunk").fetchone()[0] > 0,
-               "events in the file of a running program")
+    wait_until(lambda: chunks_of(trace) > 0, "events in the file of a running program")
     reader = sqlite3.connect(trace)
     reader.execute("begin")
     reader.execute("select count(*) from chunk").fetchone()
