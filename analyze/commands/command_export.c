@@ -8,6 +8,7 @@
 #include "analyze/commands/command.h"
 #include "analyze/commands/options.h"
 #include "analyze/export/export.h"
+#include "analyze/perfetto/perfetto.h"
 #include "analyze/views/session.h"
 #include "analyze/views/time_text.h"
 #include "schema/base/bits.h"
@@ -24,8 +25,11 @@ static const struct vt_usage usage = {
 		   "            and numbers of enumerations have the text beside them. --all adds the tables: processes,\n"
 		   "            threads, clocks, losses, strings, op nodes, frames, stacks\n"
 		   "  csv       one kind of event (--kind), with a header row\n"
+		   "  perfetto  for ui.perfetto.dev: memory over time, allocations and frees with call stacks, ops, driver calls,\n"
+		   "            kernels and copies, heap profiles at the peak, at each OOM and at the end; docs/perfetto.md\n"
 		   "Times for --from and --to count from the start of the first process: 1.5s, 200ms, 2min.\n\n"
 		   "Examples:\n"
+		   "  vramtrace export --format perfetto run.vramtrace\n"
 		   "  vramtrace export --format json run.vramtrace | jq 'select(.event == \"oom\")'\n"
 		   "  vramtrace export --format csv --kind tensor -o tensors.csv run.vramtrace",
 };
@@ -36,8 +40,10 @@ struct request {
 	const char *kinds;
 	const char *from;
 	const char *to;
+	const char *detail;
 	bool definitions;
 	bool stacks;
+	bool quiet;
 };
 
 static void close_file(FILE **file)
@@ -116,6 +122,59 @@ static int export_text(const struct vt_session *session, const struct request *r
 	return r;
 }
 
+static int parse_detail(const char *text, enum vt_pf_detail *ret, struct vt_err *err)
+{
+	static const char *const names[] = { [VT_PF_LOW] = "low", [VT_PF_NORMAL] = "normal", [VT_PF_FULL] = "full" };
+
+	*ret = VT_PF_NORMAL;
+	if (!text)
+		return 0;
+	for (size_t i = 0; i < VT_ARRAY_SIZE(names); i++) {
+		if (!strcmp(text, names[i])) {
+			*ret = (enum vt_pf_detail)i;
+			return 0;
+		}
+	}
+	return vt_err_set(err, VT_E_USAGE, "--detail takes low, normal or full, not '%.40s'", text);
+}
+
+/* run.vramtrace becomes run.pftrace, in the same place. */
+static void default_name(const char *path, char *name, size_t room)
+{
+	static const char own[] = ".vramtrace";
+	size_t length = strlen(path);
+
+	if (length > sizeof(own) - 1 && !strcmp(path + length - (sizeof(own) - 1), own))
+		length -= sizeof(own) - 1;
+	(void)snprintf(name, room, "%.*s.pftrace", (int)length, path);
+}
+
+static int export_perfetto(const struct vt_session *session, const struct request *request,
+			   const struct vt_export_options *export, struct vt_err *err)
+{
+	VT_CLEANUP(close_file) FILE *out = NULL;
+	struct vt_pf_options options = { .cursor = export->cursor };
+	struct vt_pf_summary summary = { 0 };
+	char bytes[VT_FORMAT_MAX], name[4096];
+	const char *path = request->output;
+	int r = parse_detail(request->detail, &options.detail, err);
+
+	if (!path) {
+		default_name(vt_store_path(session->store), name, sizeof(name));
+		path = name;
+	}
+	if (r == 0 && !strcmp(path, "-") && isatty(STDOUT_FILENO))
+		r = vt_err_set(err, VT_E_USAGE, "a Perfetto trace is not for a terminal: give -o FILE");
+	if (r == 0)
+		r = open_output(path, &out, err);
+	if (r == 0)
+		r = vt_perfetto_export(out, session->store, session->symbols, &options, &summary, err);
+	if (r == 0 && out != stdout && !request->quiet)
+		(void)fprintf(stderr, "%s: %s. To look at it: open https://ui.perfetto.dev and drop the file in.\n", path,
+			      vt_format_bytes(bytes, summary.bytes));
+	return r;
+}
+
 static int run(const char *path, const struct vt_common_options *options, const struct request *request,
 	       struct vt_err *err)
 {
@@ -131,8 +190,18 @@ static int run(const char *path, const struct vt_common_options *options, const 
 	if (r == 0)
 		r = parse_window(request, session.origin_ns, &export.cursor, err);
 	if (r == 0)
-		r = export_text(&session, request, &export, err);
+		r = !strcmp(request->format, "perfetto") ? export_perfetto(&session, request, &export, err) :
+							   export_text(&session, request, &export, err);
 	return r;
+}
+
+static int check_format(const char *format, struct vt_err *err)
+{
+	if (!format)
+		return vt_err_set(err, VT_E_USAGE, "--format is missing: perfetto, json or csv");
+	if (strcmp(format, "perfetto") != 0 && strcmp(format, "json") != 0 && strcmp(format, "csv") != 0)
+		return vt_err_set(err, VT_E_USAGE, "--format takes perfetto, json or csv, not '%.40s'", format);
+	return 0;
 }
 
 int vt_command_export(int argc, char **argv)
@@ -140,11 +209,12 @@ int vt_command_export(int argc, char **argv)
 	struct vt_common_options options;
 	struct request request = { .format = NULL };
 	const struct vt_option own[] = {
-		{ "format", 'f', VT_OPTION_STRING, &request.format, "FORMAT", "json or csv" },
-		{ "output", 'o', VT_OPTION_STRING, &request.output, "FILE", "where to; standard output if not given" },
+		{ "format", 'f', VT_OPTION_STRING, &request.format, "FORMAT", "perfetto, json or csv" },
+		{ "output", 'o', VT_OPTION_STRING, &request.output, "FILE", "where to; standard output if not given (perfetto: FILE.pftrace)" },
 		{ "kind", 'k', VT_OPTION_STRING, &request.kinds, "LIST", "kinds of events, with commas between; all if not given" },
 		{ "from", 0, VT_OPTION_STRING, &request.from, "TIME", "leave out what comes before" },
 		{ "to", 0, VT_OPTION_STRING, &request.to, "TIME", "leave out what comes after" },
+		{ "detail", 0, VT_OPTION_STRING, &request.detail, "LEVEL", "perfetto: low, normal (the default) or full" },
 		{ "all", 'a', VT_OPTION_FLAG, &request.definitions, NULL, "json: the tables too" },
 		{ "stacks", 0, VT_OPTION_FLAG, &request.stacks, NULL, "json: the frames beside each Python stack" },
 		{ 0 },
@@ -155,10 +225,9 @@ int vt_command_export(int argc, char **argv)
 
 	if (r > 0)
 		return 0;
-	if (r == 0 && (!request.format || (strcmp(request.format, "json") != 0 && strcmp(request.format, "csv") != 0)))
-		r = vt_err_set(&err, VT_E_USAGE, request.format ? "--format takes json or csv, not '%.40s'" :
-								   "--format is missing: json or csv%s",
-			       request.format ? request.format : "");
+	request.quiet = options.quiet;
+	if (r == 0)
+		r = check_format(request.format, &err);
 	if (r == 0)
 		r = vt_session_operand(argc, argv, operand, &err);
 	if (r == 0)

@@ -1,0 +1,30 @@
+/* perfetto.h - a trace as a Perfetto file for ui.perfetto.dev: docs/perfetto.md says what is in it. */
+#ifndef VT_ANALYZE_PERFETTO_H
+#define VT_ANALYZE_PERFETTO_H
+
+#include <stdio.h>
+
+#include "analyze/replay/replay.h"
+#include "analyze/symbols/symbols.h"
+
+enum vt_pf_detail {
+	VT_PF_LOW,    /* counters, OOMs, heap profiles */
+	VT_PF_NORMAL, /* and allocations, frees, ops, driver calls, kernels, copies */
+	VT_PF_FULL,   /* and the arguments of each: addresses, sizes, sequence numbers */
+};
+
+struct vt_pf_options {
+	struct vt_cursor_options cursor;
+	enum vt_pf_detail detail;
+};
+
+struct vt_pf_summary {
+	uint64_t packets;
+	uint64_t bytes;
+};
+
+/* Runs a replay of its own over the store. */
+int vt_perfetto_export(FILE *out, struct vt_store *store, const struct vt_symbols *symbols,
+		       const struct vt_pf_options *options, struct vt_pf_summary *ret, struct vt_err *err);
+
+#endif

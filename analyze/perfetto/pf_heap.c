@@ -1,0 +1,232 @@
+/* pf_heap.c - see pf_heap.h. */
+#include "analyze/perfetto/pf_heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/base/cleanup.h"
+
+/* A packet holds at most this many samples: a reader refuses very long ones. */
+#define SAMPLES_PER_PACKET 4096
+
+enum moment { NOW, AT_PEAK };
+
+/* Fills a dump from the groups; groups that hold nothing are left out. */
+static int fill_dump(struct vt_pf_heap_dump *dump, const struct vt_groups *groups, uint32_t device, uint64_t time_ns,
+		     enum moment moment, struct vt_err *err)
+{
+	uint32_t count = vt_groups_count(groups);
+
+	*dump = (struct vt_pf_heap_dump){ .device = device, .time_ns = time_ns };
+	dump->values = calloc(count ? count : 1, sizeof(*dump->values));
+	if (!dump->values)
+		return vt_err_set(err, VT_E_NOMEM, "out of memory for a heap profile of %u call stacks", count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct vt_group group = vt_groups_get(groups, i);
+		uint64_t bytes = moment == NOW ? group.live_bytes : group.peak_bytes;
+		uint64_t blocks = moment == NOW ? group.live_blocks : group.peak_blocks;
+
+		if (group.device == device && bytes)
+			dump->values[dump->count++] = (struct vt_pf_heap_value){ i, bytes, blocks };
+	}
+	return 0;
+}
+
+int vt_pf_heaps_keep(struct vt_pf_heaps *heaps, const struct vt_groups *groups, uint32_t device, uint64_t time_ns,
+		     struct vt_err *err)
+{
+	int r;
+
+	if (heaps->count == VT_PF_OOM_DUMPS_MAX)
+		return 0;
+	r = fill_dump(&heaps->dumps[heaps->count], groups, device, time_ns, NOW, err);
+	if (r == 0)
+		heaps->count++;
+	return r;
+}
+
+void vt_pf_heaps_done(struct vt_pf_heaps *heaps)
+{
+	for (size_t i = 0; i < heaps->count; i++)
+		free(heaps->dumps[i].values);
+	heaps->count = 0;
+}
+
+/* What the heap of one device is written with. */
+struct heap_writer {
+	struct vt_pf_sequence sequence;
+	const struct vt_groups *groups;
+	uint32_t process;
+	uint32_t pid;
+	char name[64];
+	uint64_t index;
+	uint64_t *live; /* by group, at the dump before */
+	uint64_t *live_blocks;
+	uint64_t *freed; /* by group, so far */
+	uint64_t *freed_blocks;
+};
+
+static void write_samples(struct heap_writer *writer, Pf__ProfilePacket__HeapSample **samples, size_t count,
+			  uint64_t time_ns, bool continued)
+{
+	Pf__ProfilePacket__ProcessHeapSamples heap = PF__PROFILE_PACKET__PROCESS_HEAP_SAMPLES__INIT, *heaps = &heap;
+	Pf__ProfilePacket profile = PF__PROFILE_PACKET__INIT;
+	Pf__TracePacket packet = PF__TRACE_PACKET__INIT;
+
+	heap.has_pid = heap.has_from_startup = heap.from_startup = 1;
+	heap.pid = writer->pid;
+	heap.has_timestamp = 1;
+	heap.timestamp = time_ns;
+	heap.heap_name = writer->name;
+	heap.has_sampling_interval_bytes = 1;
+	heap.sampling_interval_bytes = 1;
+	heap.n_samples = count;
+	heap.samples = samples;
+	profile.n_process_dumps = 1;
+	profile.process_dumps = &heaps;
+	profile.has_continued = profile.continued = continued;
+	profile.has_index = 1;
+	profile.index = writer->index++;
+	packet.profile_packet = &profile;
+	vt_pf_write(&writer->sequence, &packet, time_ns);
+}
+
+/* Totals of a group that rise from dump to dump and leave exactly the live bytes. */
+static void fill_sample(struct heap_writer *writer, uint32_t group_index, uint64_t bytes, uint64_t blocks,
+			Pf__ProfilePacket__HeapSample *sample)
+{
+	struct vt_group group = vt_groups_get(writer->groups, group_index);
+
+	if (bytes < writer->live[group_index])
+		writer->freed[group_index] += writer->live[group_index] - bytes;
+	if (blocks < writer->live_blocks[group_index])
+		writer->freed_blocks[group_index] += writer->live_blocks[group_index] - blocks;
+	writer->live[group_index] = bytes;
+	writer->live_blocks[group_index] = blocks;
+	pf__profile_packet__heap_sample__init(sample);
+	sample->has_callstack_id = sample->has_self_allocated = sample->has_self_freed = 1;
+	sample->has_alloc_count = sample->has_free_count = 1;
+	sample->callstack_id = vt_pf_callstack(&writer->sequence, writer->process, group.op, group.stack);
+	sample->self_allocated = writer->freed[group_index] + bytes;
+	sample->self_freed = writer->freed[group_index];
+	sample->alloc_count = writer->freed_blocks[group_index] + blocks;
+	sample->free_count = writer->freed_blocks[group_index];
+}
+
+/* Every group of the device that ever held anything is in each dump: what is not named keeps its old value. */
+static int write_dump(struct heap_writer *writer, const struct vt_pf_heap_dump *dump, bool is_last, struct vt_err *err)
+{
+	uint32_t count = vt_groups_count(writer->groups);
+	VT_CLEANUP(vt_freep) Pf__ProfilePacket__HeapSample *samples = calloc(SAMPLES_PER_PACKET, sizeof(*samples));
+	VT_CLEANUP(vt_freep) Pf__ProfilePacket__HeapSample **list = calloc(SAMPLES_PER_PACKET, sizeof(*list));
+	size_t at = 0;
+	size_t n = 0;
+
+	if (!samples || !list)
+		return vt_err_set(err, VT_E_NOMEM, "out of memory for a heap profile");
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_held = at < dump->count && dump->values[at].group == i;
+		uint64_t bytes = is_held ? dump->values[at].bytes : 0;
+		uint64_t blocks = is_held ? dump->values[at].blocks : 0;
+		struct vt_group group = vt_groups_get(writer->groups, i);
+
+		at += is_held;
+		if (group.device != dump->device || (!group.op && !group.stack))
+			continue;
+		if (is_last && group.allocated_bytes - bytes > writer->freed[i]) {
+			writer->freed[i] = group.allocated_bytes - bytes;
+			writer->freed_blocks[i] = group.allocs - blocks;
+			writer->live[i] = bytes;
+			writer->live_blocks[i] = blocks;
+		}
+		list[n] = &samples[n];
+		fill_sample(writer, i, bytes, blocks, &samples[n]);
+		if (++n == SAMPLES_PER_PACKET) {
+			write_samples(writer, list, n, dump->time_ns, true);
+			n = 0;
+		}
+	}
+	write_samples(writer, list, n, dump->time_ns, false);
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct vt_pf_heap_dump *x = *(const struct vt_pf_heap_dump *const *)a;
+	const struct vt_pf_heap_dump *y = *(const struct vt_pf_heap_dump *const *)b;
+
+	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+static int write_dumps(struct heap_writer *writer, struct vt_pf_heaps *heaps, uint32_t device,
+		       struct vt_pf_heap_dump *peak, struct vt_pf_heap_dump *end, struct vt_err *err)
+{
+	struct vt_pf_heap_dump *list[VT_PF_OOM_DUMPS_MAX + 2];
+	size_t n = 0;
+	int r = 0;
+
+	list[n++] = peak;
+	for (size_t i = 0; i < heaps->count; i++)
+		if (heaps->dumps[i].device == device)
+			list[n++] = &heaps->dumps[i];
+	list[n++] = end;
+	qsort(list, n, sizeof(*list), by_time);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (i && list[i]->time_ns <= list[i - 1]->time_ns)
+			list[i]->time_ns = list[i - 1]->time_ns + 1;
+		r = write_dump(writer, list[i], i == n - 1, err);
+	}
+	return r;
+}
+
+static int write_device(struct vt_pf_heaps *heaps, struct heap_writer *writer, const struct vt_replay *replay,
+			uint32_t device, struct vt_err *err)
+{
+	const struct vt_device *state = vt_replay_device(replay, device);
+	uint32_t count = vt_groups_count(writer->groups);
+	VT_CLEANUP(vt_freep) uint64_t *values = calloc((size_t)count * 4 + 1, sizeof(*values));
+	struct vt_pf_heap_dump peak = { 0 };
+	struct vt_pf_heap_dump end = { 0 };
+	int r = fill_dump(&peak, writer->groups, device, state->peak_allocated_ns + 1 + device, AT_PEAK, err);
+
+	if (r == 0)
+		r = fill_dump(&end, writer->groups, device, vt_replay_last_ns(replay) + 1 + device, NOW, err);
+	if (r == 0 && !values)
+		r = vt_err_set(err, VT_E_NOMEM, "out of memory for a heap profile");
+	if (r == 0) {
+		writer->live = values;
+		writer->live_blocks = values + count;
+		writer->freed = values + 2 * (size_t)count;
+		writer->freed_blocks = values + 3 * (size_t)count;
+		r = write_dumps(writer, heaps, device, &peak, &end, err);
+	}
+	free(peak.values);
+	free(end.values);
+	return r;
+}
+
+int vt_pf_heaps_write(struct vt_pf_heaps *heaps, const struct vt_groups *groups, const struct vt_replay *replay,
+		      const struct vt_pf_tracks *tracks, const struct vt_pf_clocks *clocks, uint32_t first_sequence,
+		      struct vt_err *err)
+{
+	int r = 0;
+
+	for (uint32_t device = 0; device < vt_replay_device_count(replay) && r == 0; device++) {
+		const struct vt_device *state = vt_replay_device(replay, device);
+		struct heap_writer writer = { .groups = groups,
+					      .process = state->process,
+					      .pid = vt_pf_tracks_pid(tracks, state->process) };
+
+		if (!state->allocs)
+			continue;
+		if (state->device_type == VT_device_type_HOST)
+			(void)snprintf(writer.name, sizeof(writer.name), "cpu");
+		else
+			(void)snprintf(writer.name, sizeof(writer.name), "cuda.gpu%d", state->device);
+		vt_pf_sequence_begin(&writer.sequence, tracks->sequence->output, tracks->sequence->symbols,
+				     first_sequence + device, clocks, false);
+		r = write_device(heaps, &writer, replay, device, err);
+		vt_pf_sequence_done(&writer.sequence);
+	}
+	return r;
+}

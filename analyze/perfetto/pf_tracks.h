@@ -1,0 +1,64 @@
+/*
+ * pf_tracks.h - the rows of the timeline: processes, threads, and below each process a tree of its memory.
+ *
+ *   process  python train.py
+ *     GPU Memory
+ *       cuda:0 NVIDIA H200
+ *         Allocated, Reserved, Driver, Used by others and all (counters on one axis), Allocations, Frees, OOM
+ *     thread   python3 ...
+ *
+ * A child of a process track would be shown beside it, not below: that is why "GPU Memory" stands in between.
+ */
+#ifndef VT_ANALYZE_PF_TRACKS_H
+#define VT_ANALYZE_PF_TRACKS_H
+
+#include "analyze/perfetto/pf_sequence.h"
+#include "analyze/replay/replay.h"
+
+/* uuids of one device's rows; 0: not made yet. */
+struct vt_pf_device_tracks {
+	uint64_t group;
+	uint64_t allocated;
+	uint64_t reserved;
+	uint64_t driver;
+	uint64_t device_used;
+	uint64_t allocs;
+	uint64_t frees;
+	uint64_t ooms;
+};
+
+struct vt_pf_tracks {
+	struct vt_pf_sequence *sequence; /* descriptors are written here */
+	struct vt_store *store;
+	uint64_t next_uuid;
+	struct vt_idmap processes; /* (process, 0, 0) -> place in process_uuids */
+	uint64_t *process_uuids;   /* two each: the process, its memory group */
+	size_t process_room;
+	uint32_t *pids; /* by place of a process */
+	size_t pid_room;
+	struct vt_idmap threads; /* (process, tid, 0) */
+	uint64_t *thread_uuids;
+	size_t thread_room;
+	struct vt_pf_device_tracks *devices; /* by index of the replay */
+	size_t device_room;
+	struct vt_idmap queues; /* (process, device, stream) */
+	uint64_t *queue_uuids;
+	size_t queue_room;
+};
+
+/* Writes the descriptors of all processes and named threads of the file. */
+int vt_pf_tracks_begin(struct vt_pf_tracks *tracks, struct vt_pf_sequence *sequence, struct vt_store *store,
+		       struct vt_err *err);
+void vt_pf_tracks_done(struct vt_pf_tracks *tracks);
+
+/* The rows of a device, made at its first use. NULL: no memory. */
+const struct vt_pf_device_tracks *vt_pf_tracks_device(struct vt_pf_tracks *tracks, const struct vt_replay *replay,
+						      uint32_t device);
+/* The row of a thread, made at its first use; 0: no memory. */
+uint64_t vt_pf_tracks_thread(struct vt_pf_tracks *tracks, uint32_t process, uint32_t tid);
+/* The row of a device's stream, for kernels and copies; 0: no memory. */
+uint64_t vt_pf_tracks_queue(struct vt_pf_tracks *tracks, uint32_t process, int16_t device, uint32_t stream);
+/* Operating system's number of a process. */
+uint32_t vt_pf_tracks_pid(const struct vt_pf_tracks *tracks, uint32_t process);
+
+#endif
