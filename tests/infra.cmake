@@ -9,6 +9,7 @@ endif()
 if(VT_SANITIZE)
   return() # the text of the sources is the same in every build
 endif()
+add_test(NAME device.check_torch COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/device/test_check_torch.py ${PROJECT_BINARY_DIR}/bin)
 set(arch ${CMAKE_CURRENT_SOURCE_DIR}/arch)
 add_test(NAME arch.includes COMMAND ${arch}/check_includes.sh ${PROJECT_SOURCE_DIR})
 add_test(NAME arch.sizes COMMAND ${arch}/check_sizes.sh ${PROJECT_SOURCE_DIR})

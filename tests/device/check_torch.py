@@ -15,6 +15,13 @@ CURRENT = {"allocated_bytes.all.current": "allocated_bytes", "reserved_bytes.all
 COUNTS = {"allocation.all.allocated": "allocations", "allocation.all.freed": "frees",
           "allocation.all.current": "live_blocks", "allocated_bytes.all.allocated": "allocations_bytes",
           "allocated_bytes.all.freed": "frees_bytes"}
+# What the exception's text says, and where `vramtrace oom --json` has it. The last four: backend cudaMallocAsync.
+EXCEPTION = (("tried_bytes", r"Tried to allocate ([\d.]+ \w+)"), ("total_bytes", r"total capacity of ([\d.]+ \w+)"),
+             ("free_bytes", r"of which ([\d.]+ \w+) is free"), ("process_bytes", r"this process has ([\d.]+ \w+)"),
+             ("allocated_bytes", r"allocated memory ([\d.]+ \w+) is allocated by PyTorch"),
+             ("unallocated_bytes", r"([\d.]+ \w+) is reserved by PyTorch but unallocated"),
+             ("allocated_bytes", r"Currently allocated\s*: ([\d.]+ \w+)"), ("requested_bytes", r"Requested\s*: ([\d.]+ \w+)"),
+             ("total_bytes", r"Device limit\s*: ([\d.]+ \w+)"), ("free_bytes", r"Free \(according to CUDA\)\s*: ([\d.]+ \w+)"))
 
 
 class Check:
@@ -58,11 +65,7 @@ def check_stats(check, report, truth):
 def check_exception(check, ooms, truth):
     """The numbers of the exception's text are rounded; ours, rounded alike, must give the same words."""
     text, last = truth["exception"], ooms[-1] if ooms else {}
-    patterns = {"tried_bytes": r"Tried to allocate ([\d.]+ \w+)", "total_bytes": r"total capacity of ([\d.]+ \w+)",
-                "free_bytes": r"of which ([\d.]+ \w+) is free", "process_bytes": r"this process has ([\d.]+ \w+)",
-                "allocated_bytes": r"allocated memory ([\d.]+ \w+) is allocated by PyTorch",
-                "unallocated_bytes": r"([\d.]+ \w+) is reserved by PyTorch but unallocated"}
-    for ours, pattern in patterns.items():
+    for ours, pattern in EXCEPTION:
         said = re.search(pattern, text)
         if said:
             value = last.get(ours)

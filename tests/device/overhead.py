@@ -79,13 +79,13 @@ def run_once(options, tool, work):
         host = ["--host"] if options.device == "cpu" else []
         command = [options.vramtrace, "record", "--force", "--quiet", "-o", trace, *host, *record, "--", *command]
     begin = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     watch = CpuWatch(process.pid)
     watch.start()
-    status = process.wait()
+    said = process.communicate()[1]
     watch.stopped.set()
-    if status:
-        raise RuntimeError("%s: exit status %d" % (tool, status))
+    if process.returncode:
+        raise RuntimeError("exit status %d: %s" % (process.returncode, said.strip().rsplit("\n", 1)[-1]))
     with open(times) as f:
         result = json.load(f)
     result["wall_s"] = time.monotonic() - begin
