@@ -53,7 +53,7 @@ check_case()
 	for view in report oom ops; do
 		"$bin/vramtrace" $view "$runs/$name.vramtrace" >"$runs/$name.$view.txt" 2>&1 || fail "$name" "vramtrace $view: $(tail -1 "$runs/$name.$view.txt")"
 	done
-	"$bin/vramtrace" export --format perfetto -o "$runs/$name.perfetto-trace" "$runs/$name.vramtrace" >>"$runs/$name.log" 2>&1 ||
+	"$bin/vramtrace" export --format perfetto -o "$runs/$name.pftrace" "$runs/$name.vramtrace" >>"$runs/$name.log" 2>&1 ||
 		fail "$name" "vramtrace export: $(tail -1 "$runs/$name.log")"
 }
 
