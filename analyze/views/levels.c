@@ -26,8 +26,8 @@ static void put_level(struct rows *rows, struct vt_level_row level, const char *
 	int64_t between = (int64_t)(rows->above - (uint64_t)level.bytes);
 
 	if (rows->open)
-		put(rows, (struct vt_level_row){ VT_LEVEL_GAP, between < 0 ? UNATTRIBUTED : gap,
-						 between < 0 ? "unattributed" : gap_key, true, between });
+		put(rows, (struct vt_level_row){ between < 0 ? UNATTRIBUTED : gap,
+						 between < 0 ? "unattributed" : gap_key, between, VT_LEVEL_GAP, true });
 	put(rows, level);
 	rows->open = true;
 	rows->above = (uint64_t)level.bytes;
@@ -35,12 +35,12 @@ static void put_level(struct rows *rows, struct vt_level_row level, const char *
 
 static void put_unknown(struct rows *rows, const char *name, const char *key)
 {
-	put(rows, (struct vt_level_row){ VT_LEVEL, name, key, false, 0 });
+	put(rows, (struct vt_level_row){ name, key, 0, VT_LEVEL, false });
 }
 
 static struct vt_level_row level(const char *name, const char *key, uint64_t bytes)
 {
-	return (struct vt_level_row){ VT_LEVEL, name, key, true, (int64_t)bytes };
+	return (struct vt_level_row){ name, key, (int64_t)bytes, VT_LEVEL, true };
 }
 
 static void put_device(struct rows *rows, const struct vt_levels *levels)
@@ -113,19 +113,19 @@ static void put_device_levels(struct rows *rows, const struct vt_levels *levels)
 		  "unallocated");
 }
 
-unsigned vt_levels_rows(const struct vt_levels *levels, struct vt_level_row out[VT_LEVEL_ROWS_MAX])
+unsigned vt_levels_rows(const struct vt_levels *levels, struct vt_level_row rows[VT_LEVEL_ROWS_MAX])
 {
-	struct rows rows = { .list = out };
+	struct rows all = { .list = rows };
 	uint64_t known = levels->known_bytes, allocated = levels->allocated_bytes;
 
 	if (levels->is_host)
-		put_host(&rows, levels);
+		put_host(&all, levels);
 	else
-		put_device_levels(&rows, levels);
+		put_device_levels(&all, levels);
 	if (levels->has_tensors && known != allocated)
-		put(&rows, (struct vt_level_row){ VT_LEVEL_GAP, "unattributed: allocated before the capture, or lost",
-						  "unattributed", true, (int64_t)(allocated - known) });
-	return rows.count;
+		put(&all, (struct vt_level_row){ "unattributed: allocated before the capture, or lost", "unattributed",
+						 (int64_t)(allocated - known), VT_LEVEL_GAP, true });
+	return all.count;
 }
 
 bool vt_levels_simultaneous(const struct vt_levels *levels)

@@ -32,11 +32,11 @@ struct vt_levels {
 enum vt_level_kind { VT_LEVEL, VT_LEVEL_GAP };
 
 struct vt_level_row {
-	enum vt_level_kind kind;
 	const char *name; /* for people */
 	const char *key;  /* for JSON: without the unit */
+	int64_t bytes;	  /* negative in gaps only */
+	enum vt_level_kind kind;
 	bool known;
-	int64_t bytes; /* negative in gaps only */
 };
 
 #define VT_LEVEL_ROWS_MAX 12

@@ -141,22 +141,22 @@ static int print_story(const struct vt_oom_report *report, const struct vt_scree
 	vt_screen_text(screen, 0, "Out-of-memory error %s of %s, at %s after the start.",
 		       vt_format_count(number, story->number), vt_format_count(count, report->ooms),
 		       vt_session_time(session, at, story->rec.time_ns));
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 	print_asked(report, screen, story);
 	print_asker(report, screen, story);
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 	vt_screen_heading(screen, "Where the memory was");
 	print_message(screen, &story->facts);
 	if (vt_report_print_levels(session, screen, &story->levels) < 0)
 		return -VT_E_NOMEM;
 	print_space(screen, &story->facts);
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 	vt_screen_heading(screen, "Who held it");
 	if (vt_report_print_holders(screen, &story->holders, story->facts.allocated_bytes, top) < 0)
 		return -VT_E_NOMEM;
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 	print_next(screen, &story->facts);
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 	return 0;
 }
 

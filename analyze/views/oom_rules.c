@@ -39,7 +39,7 @@ static void say_too_large(char *out, const struct vt_oom_facts *facts)
 {
 	char tried[VT_FORMAT_MAX], total[VT_FORMAT_MAX];
 
-	snprintf(
+	(void)snprintf(
 		out, VT_OOM_TEXT_MAX,
 		"The request alone (%s) is larger than the device (%s): no setting and no freeing makes it fit. Look "
 		"at "
@@ -59,11 +59,11 @@ static void say_own_limit(char *out, const struct vt_oom_facts *facts)
 {
 	char free_text[VT_FORMAT_MAX];
 
-	snprintf(out, VT_OOM_TEXT_MAX,
-		 "The device had %s free and no driver call failed: PyTorch's own limit refused. Raise or remove "
-		 "torch.cuda.set_per_process_memory_fraction (or per_process_memory_fraction in "
-		 "PYTORCH_CUDA_ALLOC_CONF).",
-		 vt_format_bytes(free_text, facts->free_bytes));
+	(void)snprintf(out, VT_OOM_TEXT_MAX,
+		       "The device had %s free and no driver call failed: PyTorch's own limit refused. Raise or remove "
+		       "torch.cuda.set_per_process_memory_fraction (or per_process_memory_fraction in "
+		       "PYTORCH_CUDA_ALLOC_CONF).",
+		       vt_format_bytes(free_text, facts->free_bytes));
 }
 
 /* Others hold enough that without them the request would have fit. */
@@ -81,10 +81,11 @@ static void say_others(char *out, const struct vt_oom_facts *facts)
 	uint64_t others = 0;
 
 	vt_oom_others(facts, &others);
-	snprintf(out, VT_OOM_TEXT_MAX,
-		 "Other processes hold %s of this device (nvidia-smi names them). Without them the request would have "
-		 "fit: stop them, or choose another device with CUDA_VISIBLE_DEVICES.",
-		 vt_format_bytes(text, others));
+	(void)snprintf(
+		out, VT_OOM_TEXT_MAX,
+		"Other processes hold %s of this device (nvidia-smi names them). Without them the request would have "
+		"fit: stop them, or choose another device with CUDA_VISIBLE_DEVICES.",
+		vt_format_bytes(text, others));
 }
 
 static uint64_t outside_bytes(const struct vt_oom_facts *facts)
@@ -107,11 +108,12 @@ static void say_outside(char *out, const struct vt_oom_facts *facts)
 {
 	char text[VT_FORMAT_MAX];
 
-	snprintf(out, VT_OOM_TEXT_MAX,
-		 "%s of this device is in use outside the allocations of this process that were captured: by other "
-		 "processes, by its own CUDA context and kernels, or by libraries. nvidia-smi tells the processes "
-		 "apart.",
-		 vt_format_bytes(text, outside_bytes(facts)));
+	(void)snprintf(
+		out, VT_OOM_TEXT_MAX,
+		"%s of this device is in use outside the allocations of this process that were captured: by other "
+		"processes, by its own CUDA context and kernels, or by libraries. nvidia-smi tells the processes "
+		"apart.",
+		vt_format_bytes(text, outside_bytes(facts)));
 }
 
 /* What is reserved and unallocated would do in one piece, and no piece of it does. */
@@ -132,14 +134,14 @@ static void say_fragmented_plain(char *out, const struct vt_oom_facts *facts)
 	char pieces[2 * VT_FORMAT_MAX + 80] = "";
 
 	if (facts->has_segments)
-		snprintf(pieces, sizeof(pieces), " in %" PRIu64 " pieces, of which the largest is %s",
-			 facts->space.free_ranges, vt_format_bytes(largest, facts->space.largest_bytes));
-	snprintf(out, VT_OOM_TEXT_MAX,
-		 "PyTorch has %s reserved but unallocated, more than the %s asked for, but not in one "
-		 "piece%s. Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; where that is not possible, "
-		 "max_split_size_mb keeps large segments from being split by small blocks.",
-		 vt_format_bytes(unallocated, vt_oom_unallocated(facts)),
-		 vt_format_bytes(requested, facts->requested_bytes), pieces);
+		(void)snprintf(pieces, sizeof(pieces), " in %" PRIu64 " pieces, of which the largest is %s",
+			       facts->space.free_ranges, vt_format_bytes(largest, facts->space.largest_bytes));
+	(void)snprintf(out, VT_OOM_TEXT_MAX,
+		       "PyTorch has %s reserved but unallocated, more than the %s asked for, but not in one "
+		       "piece%s. Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; where that is not possible, "
+		       "max_split_size_mb keeps large segments from being split by small blocks.",
+		       vt_format_bytes(unallocated, vt_oom_unallocated(facts)),
+		       vt_format_bytes(requested, facts->requested_bytes), pieces);
 }
 
 static bool is_fragmented_expandable(const struct vt_oom_facts *facts)
@@ -151,12 +153,13 @@ static void say_fragmented_expandable(char *out, const struct vt_oom_facts *fact
 {
 	char unallocated[VT_FORMAT_MAX];
 
-	snprintf(out, VT_OOM_TEXT_MAX,
-		 "PyTorch has %s reserved but unallocated although expandable_segments is on (its message suggests it "
-		 "all "
-		 "the same): small live blocks keep whole pages mapped. Fewer streams, and long-lived blocks allocated "
-		 "first, leave less of it.",
-		 vt_format_bytes(unallocated, vt_oom_unallocated(facts)));
+	(void)snprintf(
+		out, VT_OOM_TEXT_MAX,
+		"PyTorch has %s reserved but unallocated although expandable_segments is on (its message suggests it "
+		"all "
+		"the same): small live blocks keep whole pages mapped. Fewer streams, and long-lived blocks allocated "
+		"first, leave less of it.",
+		vt_format_bytes(unallocated, vt_oom_unallocated(facts)));
 }
 
 /* A free range is large enough and was not taken: it is not one that this request may use. */
@@ -170,11 +173,12 @@ static void say_out_of_reach(char *out, const struct vt_oom_facts *facts)
 {
 	char largest[VT_FORMAT_MAX];
 
-	snprintf(out, VT_OOM_TEXT_MAX,
-		 "A range of %s is free in PyTorch's segments and did not serve the request. It belongs to another "
-		 "stream's or a private pool (CUDA graphs, MemPool), waits for an event of another stream "
-		 "(record_stream), or max_split_size_mb keeps it: the trace does not tell which.",
-		 vt_format_bytes(largest, facts->space.largest_bytes));
+	(void)snprintf(
+		out, VT_OOM_TEXT_MAX,
+		"A range of %s is free in PyTorch's segments and did not serve the request. It belongs to another "
+		"stream's or a private pool (CUDA graphs, MemPool), waits for an event of another stream "
+		"(record_stream), or max_split_size_mb keeps it: the trace does not tell which.",
+		vt_format_bytes(largest, facts->space.largest_bytes));
 }
 
 /* steps.h says when growth looks like a leak. */
@@ -187,13 +191,14 @@ static void say_growing(char *out, const struct vt_oom_facts *facts)
 {
 	char rise[VT_FORMAT_MAX], each[VT_FORMAT_MAX];
 
-	snprintf(out, VT_OOM_TEXT_MAX,
-		 "What stays allocated rose at the end of each of the last %" PRIu64
-		 " optimizer steps, by %s in all (%s a "
-		 "step): like a leak. Look for tensors kept from step to step, above all losses or outputs that are "
-		 "collected without .detach() or .item().",
-		 facts->growth.rising, vt_format_bytes(rise, facts->growth.rise_bytes),
-		 vt_format_bytes(each, facts->growth.rise_bytes / (facts->growth.rising ? facts->growth.rising : 1)));
+	(void)snprintf(
+		out, VT_OOM_TEXT_MAX,
+		"What stays allocated rose at the end of each of the last %" PRIu64
+		" optimizer steps, by %s in all (%s a "
+		"step): like a leak. Look for tensors kept from step to step, above all losses or outputs that are "
+		"collected without .detach() or .item().",
+		facts->growth.rising, vt_format_bytes(rise, facts->growth.rise_bytes),
+		vt_format_bytes(each, facts->growth.rise_bytes / (facts->growth.rising ? facts->growth.rising : 1)));
 }
 
 /* One place holds half of all, and more than was asked for. */
@@ -207,11 +212,11 @@ static void say_one_holder(char *out, const struct vt_oom_facts *facts)
 {
 	char text[VT_FORMAT_MAX];
 
-	snprintf(out, VT_OOM_TEXT_MAX,
-		 "%s, %.0f%% of what PyTorch has allocated, comes from one place: %.300s. Begin there.",
-		 vt_format_bytes(text, facts->top_bytes),
-		 facts->allocated_bytes ? 100.0 * (double)facts->top_bytes / (double)facts->allocated_bytes : 0.0,
-		 facts->top_place);
+	(void)snprintf(out, VT_OOM_TEXT_MAX,
+		       "%s, %.0f%% of what PyTorch has allocated, comes from one place: %.300s. Begin there.",
+		       vt_format_bytes(text, facts->top_bytes),
+		       facts->allocated_bytes ? 100.0 * (double)facts->top_bytes / (double)facts->allocated_bytes : 0.0,
+		       facts->top_place);
 }
 
 /*
@@ -227,7 +232,7 @@ static void say_step_memory(char *out, const struct vt_oom_facts *facts)
 {
 	char now[VT_FORMAT_MAX], before[VT_FORMAT_MAX];
 
-	snprintf(
+	(void)snprintf(
 		out, VT_OOM_TEXT_MAX,
 		"%s was allocated in the step that failed (activations, gradients, temporaries), %s before it. A "
 		"smaller "
@@ -247,13 +252,14 @@ static void say_model_state(char *out, const struct vt_oom_facts *facts)
 {
 	char now[VT_FORMAT_MAX], before[VT_FORMAT_MAX];
 
-	snprintf(out, VT_OOM_TEXT_MAX,
-		 "%s was there before the step that failed (parameters, optimizer state and what else lives on), %s is "
-		 "of "
-		 "that step. A smaller batch alone will not help much: shard the state (FSDP, ZeRO), use an optimizer "
-		 "with less state or 8-bit state, or keep it in lower precision.",
-		 vt_format_bytes(before, facts->survived_bytes),
-		 vt_format_bytes(now, facts->allocated_bytes - facts->survived_bytes));
+	(void)snprintf(
+		out, VT_OOM_TEXT_MAX,
+		"%s was there before the step that failed (parameters, optimizer state and what else lives on), %s is "
+		"of "
+		"that step. A smaller batch alone will not help much: shard the state (FSDP, ZeRO), use an optimizer "
+		"with less state or 8-bit state, or keep it in lower precision.",
+		vt_format_bytes(before, facts->survived_bytes),
+		vt_format_bytes(now, facts->allocated_bytes - facts->survived_bytes));
 }
 
 /* The plain shortfall, where there is one. */
@@ -266,11 +272,12 @@ static void say_short(char *out, const struct vt_oom_facts *facts)
 {
 	char text[VT_FORMAT_MAX], tried[VT_FORMAT_MAX], free_text[VT_FORMAT_MAX];
 
-	snprintf(out, VT_OOM_TEXT_MAX,
-		 "It was short by %s (%s needed, %s free on the device). Look among the holders above for what is "
-		 "not needed at this point.",
-		 vt_format_bytes(text, facts->tried_bytes - facts->free_bytes),
-		 vt_format_bytes(tried, facts->tried_bytes), vt_format_bytes(free_text, facts->free_bytes));
+	(void)snprintf(
+		out, VT_OOM_TEXT_MAX,
+		"It was short by %s (%s needed, %s free on the device). Look among the holders above for what is "
+		"not needed at this point.",
+		vt_format_bytes(text, facts->tried_bytes - facts->free_bytes),
+		vt_format_bytes(tried, facts->tried_bytes), vt_format_bytes(free_text, facts->free_bytes));
 }
 
 const struct vt_oom_rule vt_oom_rules[] = {

@@ -199,7 +199,7 @@ static int print_device(const struct vt_ops_report *report, const struct vt_scre
 		vt_screen_text(screen, 0, "A wider terminal (%d columns) shows Allocated and Mean lifetime too.", WIDE);
 	if (open)
 		vt_screen_text(screen, 0, "* some of these calls had not ended.");
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 	free(keys);
 	vt_ops_table_done(&rows);
 	return r < 0 ? vt_err_set(err, VT_E_NOMEM, "no memory for a table") : 0;

@@ -78,17 +78,17 @@ static const char *frame_text(char out[VT_PLACE_MAX], const struct vt_frame_info
 	char line[16] = "";
 
 	if (frame->line)
-		snprintf(line, sizeof(line), ":%u", frame->line);
+		(void)snprintf(line, sizeof(line), ":%u", frame->line);
 	wanted = (wanted < FUNCTION_MAX ? wanted : FUNCTION_MAX) + 1 + strlen(line);
 	file = file_tail(frame->file, columns > wanted ? columns - wanted : 0);
-	snprintf(out, VT_PLACE_MAX, "%.200s%s", file, line);
+	(void)snprintf(out, VT_PLACE_MAX, "%.200s%s", file, line);
 	used = strlen(out);
 	function = frame->function;
 	/* Of "Net.Block.forward" the last part at least. */
 	if (used + 1 + strlen(function) > columns && strrchr(function, '.'))
 		function = strrchr(function, '.') + 1;
 	if (*function && used + 1 + strlen(function) <= columns)
-		snprintf(out + used, VT_PLACE_MAX - used, " %.*s", FUNCTION_MAX, function);
+		(void)snprintf(out + used, VT_PLACE_MAX - used, " %.*s", FUNCTION_MAX, function);
 	return out;
 }
 
@@ -96,7 +96,7 @@ const char *vt_place_where(char out[VT_PLACE_MAX], const struct vt_place *place,
 {
 	if (place->has_frame)
 		return frame_text(out, &place->frame, columns);
-	snprintf(out, VT_PLACE_MAX, "%s%.200s", *place->within ? "in " : "", place->within);
+	(void)snprintf(out, VT_PLACE_MAX, "%s%.200s", *place->within ? "in " : "", place->within);
 	return out;
 }
 
@@ -106,7 +106,7 @@ const char *vt_place_clip(char out[VT_PLACE_MAX], const char *text, size_t colum
 	uint32_t codepoint;
 
 	if (left <= columns || columns < 8) {
-		snprintf(out, VT_PLACE_MAX, "%.*s", VT_PLACE_MAX - 1, text);
+		(void)snprintf(out, VT_PLACE_MAX, "%.*s", VT_PLACE_MAX - 1, text);
 		return out;
 	}
 	while (head < bytes && used < (columns - 3) / 2) {
@@ -118,7 +118,7 @@ const char *vt_place_clip(char out[VT_PLACE_MAX], const char *text, size_t colum
 		left -= (size_t)vt_utf8_width(codepoint);
 		tail += length;
 	}
-	snprintf(out, VT_PLACE_MAX, "%.*s...%s", (int)(head < 128 ? head : 128), text, text + tail);
+	(void)snprintf(out, VT_PLACE_MAX, "%.*s...%s", (int)(head < 128 ? head : 128), text, text + tail);
 	return out;
 }
 
@@ -128,9 +128,9 @@ const char *vt_place_sentence(char out[VT_PLACE_MAX], const struct vt_place *pla
 	const char *op = *place->op ? place->op : "no op";
 
 	if (place->has_frame)
-		snprintf(out, VT_PLACE_MAX, "%.80s at %.200s", op, frame_text(where, &place->frame, 0));
+		(void)snprintf(out, VT_PLACE_MAX, "%.80s at %.200s", op, frame_text(where, &place->frame, 0));
 	else
-		snprintf(out, VT_PLACE_MAX, "%.80s%s%.200s", op, *place->within ? " in " : "", place->within);
+		(void)snprintf(out, VT_PLACE_MAX, "%.80s%s%.200s", op, *place->within ? " in " : "", place->within);
 	return out;
 }
 

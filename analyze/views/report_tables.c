@@ -14,7 +14,7 @@ const char *vt_report_share(char out[VT_FORMAT_MAX], uint64_t part, uint64_t who
 {
 	out[0] = 0;
 	if (whole)
-		snprintf(out, VT_FORMAT_MAX, "%.1f%%", 100.0 * (double)part / (double)whole);
+		(void)snprintf(out, VT_FORMAT_MAX, "%.1f%%", 100.0 * (double)part / (double)whole);
 	return out;
 }
 

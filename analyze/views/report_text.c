@@ -10,6 +10,21 @@
 #define LABEL_WIDTH 12 /* left of the picture: a size and a bar */
 #define PICTURE_WIDEST 120
 #define PICTURE_ROWS 6
+#define ESSENCE_MAX (VT_PLACE_MAX + 80)
+
+/* "; 61% held by aten::mm at model.py:88". Where no place stands out, that is said instead. */
+static void describe_top(char out[ESSENCE_MAX], const struct vt_holders *holders, uint64_t whole)
+{
+	double share = 100.0 * (double)holders->list[0].bytes / (double)whole;
+	char place[VT_PLACE_MAX];
+
+	vt_place_sentence(place, &holders->list[0].place);
+	if (share >= 9.5)
+		(void)snprintf(out, ESSENCE_MAX, "; %.0f%% held by %s", share, place);
+	else
+		(void)snprintf(out, ESSENCE_MAX, "; held by %zu places, the largest of them, %s, has %.1f%%",
+			       holders->count, place, share);
+}
 
 /* What a reader must know if he reads one line only. */
 static void print_essence(const struct vt_report *report, const struct vt_screen *screen,
@@ -17,7 +32,7 @@ static void print_essence(const struct vt_report *report, const struct vt_screen
 {
 	const struct vt_device *state = vt_replay_device(report->session->replay, device->index);
 	char peak[VT_FORMAT_MAX], at[VT_FORMAT_MAX], reserved[VT_FORMAT_MAX] = "", label[VT_FORMAT_MAX];
-	char place[VT_PLACE_MAX], of[VT_FORMAT_MAX + 16] = "", held[VT_PLACE_MAX + 80] = "";
+	char of[VT_FORMAT_MAX + 16] = "", held[ESSENCE_MAX] = "";
 	uint64_t whole = device->levels.allocated_bytes;
 
 	if (!state->allocs && !state->frees) {
@@ -26,11 +41,10 @@ static void print_essence(const struct vt_report *report, const struct vt_screen
 		return;
 	}
 	if (state->peak_reserved_bytes)
-		snprintf(of, sizeof(of), " (of %s reserved)", vt_format_bytes(reserved, device->levels.reserved_bytes));
+		(void)snprintf(of, sizeof(of), " (of %s reserved)",
+			       vt_format_bytes(reserved, device->levels.reserved_bytes));
 	if (device->holders.count && whole && report->session->moment == VT_MOMENT_PEAK)
-		snprintf(held, sizeof(held), "; %.0f%% held by %s",
-			 100.0 * (double)device->holders.list[0].bytes / (double)whole,
-			 vt_place_sentence(place, &device->holders.list[0].place));
+		describe_top(held, &device->holders, whole);
 	if (report->session->moment == VT_MOMENT_PEAK)
 		vt_screen_text(screen, 0, "Peak %s allocated on %s at %s%s%s.",
 			       vt_format_bytes(peak, state->peak_allocated_bytes),
@@ -71,7 +85,7 @@ static void print_header(const struct vt_report *report, const struct vt_screen 
 
 static void print_label(const struct vt_screen *screen, const char *text)
 {
-	fprintf(screen->out, "%*s %s", LABEL_WIDTH - 2, text, screen->unicode ? "│" : "|");
+	(void)fprintf(screen->out, "%*s %s", LABEL_WIDTH - 2, text, screen->unicode ? "│" : "|");
 }
 
 /* Rows of blocks from the top down; each shows the part of the values that lies in its band. */
@@ -107,15 +121,16 @@ static void print_axis(const struct vt_report *report, const struct vt_screen *s
 	vt_session_time(report->session, start, picture->start_ns);
 	vt_session_time(report->session, end, end_ns);
 	gap = (int)picture->columns - (int)strlen(start);
-	fprintf(screen->out, "%*s%s%*s\n", LABEL_WIDTH, "", start, gap > (int)strlen(end) ? gap : 0, end);
-	snprintf(mark, sizeof(mark), "peak, %s", vt_session_time(report->session, peak, state->peak_allocated_ns));
+	(void)fprintf(screen->out, "%*s%s%*s\n", LABEL_WIDTH, "", start, gap > (int)strlen(end) ? gap : 0, end);
+	(void)snprintf(mark, sizeof(mark), "peak, %s",
+		       vt_session_time(report->session, peak, state->peak_allocated_ns));
 	if (column >= picture->columns)
 		return;
 	/* Beside the mark, on the side where there is room. */
 	if (column + 2 + strlen(mark) <= picture->columns)
-		fprintf(screen->out, "%*s^ %s\n", LABEL_WIDTH + (int)column, "", mark);
+		(void)fprintf(screen->out, "%*s^ %s\n", LABEL_WIDTH + (int)column, "", mark);
 	else
-		fprintf(screen->out, "%*s ^\n", LABEL_WIDTH + (int)column - 1, mark);
+		(void)fprintf(screen->out, "%*s ^\n", LABEL_WIDTH + (int)column - 1, mark);
 }
 
 static int print_timeline(const struct vt_report *report, const struct vt_screen *screen, uint32_t device,
@@ -136,8 +151,8 @@ static int print_timeline(const struct vt_report *report, const struct vt_screen
 		vt_timeline_picture_done(&picture);
 		return vt_err_set(err, VT_E_NOMEM, "no memory for the timeline's picture");
 	}
-	snprintf(text, sizeof(text), "Over time (each column: the maximum of %s)",
-		 vt_format_ns(span, picture.column_ns));
+	(void)snprintf(text, sizeof(text), "Over time (each column: the maximum of %s)",
+		       vt_format_ns(span, picture.column_ns));
 	vt_screen_heading(screen, text);
 	draw_rows(screen, &picture,
 		  state->peak_allocated_bytes > state->peak_reserved_bytes ? state->peak_allocated_bytes
@@ -148,7 +163,7 @@ static int print_timeline(const struct vt_report *report, const struct vt_screen
 		vt_screen_spark(screen, picture.reserved, picture.columns, state->peak_reserved_bytes);
 	}
 	print_axis(report, screen, &picture, state);
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 	free(band);
 	vt_timeline_picture_done(&picture);
 	return 0;
@@ -185,7 +200,7 @@ static int print_calls(const struct vt_report *report, const struct vt_screen *s
 		return 0;
 	if (vt_table_print(table, screen) < 0)
 		return -VT_E_NOMEM;
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 	return 0;
 }
 
@@ -212,7 +227,7 @@ static void print_counts(const struct vt_report *report, const struct vt_screen 
 			       "At %s events the allocator's own total moved by another amount than the block's size: "
 			       "something is missing from the trace there.",
 			       vt_format_count(frees, state->mismatches));
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 }
 
 static int print_device(const struct vt_report *report, const struct vt_screen *screen,
@@ -223,23 +238,23 @@ static int print_device(const struct vt_report *report, const struct vt_screen *
 	char text[160], at[VT_FORMAT_MAX];
 	int r;
 
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 	vt_session_print_device(session, screen, device->index);
 	if (report->ndevices > 1)
 		print_essence(report, screen, device);
-	putc('\n', screen->out);
-	snprintf(text, sizeof(text), "Levels of memory %s (%s)", session->moment_word,
-		 vt_session_time(session, at, device->time_ns));
+	(void)putc('\n', screen->out);
+	(void)snprintf(text, sizeof(text), "Levels of memory %s (%s)", session->moment_word,
+		       vt_session_time(session, at, device->time_ns));
 	vt_screen_heading(screen, text);
 	if (vt_report_print_levels(session, screen, &device->levels) < 0)
 		return vt_err_set(err, VT_E_NOMEM, "no memory for a table");
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 	if (state->allocs) {
-		snprintf(text, sizeof(text), "Who holds it %s", session->moment_word);
+		(void)snprintf(text, sizeof(text), "Who holds it %s", session->moment_word);
 		vt_screen_heading(screen, text);
 		if (vt_report_print_holders(screen, &device->holders, device->levels.allocated_bytes, top) < 0)
 			return vt_err_set(err, VT_E_NOMEM, "no memory for a table");
-		putc('\n', screen->out);
+		(void)putc('\n', screen->out);
 		r = print_timeline(report, screen, device->index, err);
 		if (r < 0)
 			return r;
@@ -266,7 +281,7 @@ int vt_report_print(const struct vt_report *report, const struct vt_screen *scre
 			       vt_format_count(count, report->session->ooms),
 			       report->session->ooms == 1 ? "error was" : "errors were",
 			       vt_store_path(report->session->store));
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 	print_header(report, screen);
 	for (size_t i = 0; i < report->ndevices && !r; i++)
 		r = print_device(report, screen, &report->devices[i], top, err);

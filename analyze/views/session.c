@@ -21,38 +21,33 @@ static int no_memory(struct vt_err *err)
 	return vt_err_set(err, VT_E_NOMEM, "no memory for the file's tables");
 }
 
-/* A text of the file, fit to print; NULL: no memory. The caller frees. */
-static char *clean_copy(const char *text)
-{
-	struct vt_texts texts = { .seed = 0 };
-	char *copy = NULL;
-	uint32_t id;
-
-	if (!vt_texts_add(&texts, text, strlen(text), &id))
-		copy = strdup(vt_texts_get(&texts, id));
-	vt_texts_done(&texts);
-	return copy;
-}
-
 static int load_process(void *arg, const struct vt_process_row *row)
 {
 	struct loader *loader = arg;
 	struct vt_session *session = loader->session;
-	struct vt_process_row copy = *row;
+	uint32_t executable, command;
 
-	copy.executable = clean_copy(row->executable);
-	copy.command = clean_copy(row->command);
-	if (!copy.executable || !copy.command ||
-	    vt_array_reach((void **)&session->processes, &session->processes_room, session->nprocesses, sizeof(copy)) <
-		    0) {
-		free((void *)(uintptr_t)copy.executable);
-		free((void *)(uintptr_t)copy.command);
+	if (vt_array_reach((void **)&session->processes, &session->processes_room, session->nprocesses, sizeof(*row)) <
+		    0 ||
+	    vt_texts_add(&session->texts, row->executable, strlen(row->executable), &executable) < 0 ||
+	    vt_texts_add(&session->texts, row->command, strlen(row->command), &command) < 0 ||
+	    vt_array_reach((void **)&session->process_texts, &session->texts_room, session->nprocesses,
+			   sizeof(*session->process_texts)) < 0)
 		return no_memory(loader->err);
-	}
-	session->processes[session->nprocesses++] = copy;
+	session->process_texts[session->nprocesses] = (struct vt_process_texts){ executable, command };
+	session->processes[session->nprocesses++] = *row;
 	if (row->start_ns && (!session->origin_ns || row->start_ns < session->origin_ns))
 		session->origin_ns = row->start_ns;
 	return 0;
+}
+
+/* Once all texts are there, and no more move. */
+static void place_texts(struct vt_session *session)
+{
+	for (size_t i = 0; i < session->nprocesses; i++) {
+		session->processes[i].executable = vt_texts_get(&session->texts, session->process_texts[i].executable);
+		session->processes[i].command = vt_texts_get(&session->texts, session->process_texts[i].command);
+	}
 }
 
 static int load_note(void *arg, uint32_t process, const struct vt_rec *rec)
@@ -141,7 +136,7 @@ static int choose_moment(struct vt_session *session, const char *at, struct vt_e
 				  "--at takes peak, oom, end or a time since the start such as 1.5s or 200ms, not '%s'",
 				  at);
 	session->until_ns = session->origin_ns + span;
-	snprintf(session->moment_text, sizeof(session->moment_text), "at %.40s", at);
+	(void)snprintf(session->moment_text, sizeof(session->moment_text), "at %.40s", at);
 	session->moment_word = session->moment_text;
 	return 0;
 }
@@ -163,6 +158,8 @@ static int load(struct vt_session *session, int64_t process, struct vt_err *err)
 
 	if (!r)
 		r = vt_store_each_process(session->store, load_process, &loader, err);
+	if (!r)
+		place_texts(session);
 	if (!r)
 		r = choose_process(session, process, err);
 	if (!r)
@@ -194,13 +191,11 @@ void vt_session_done(struct vt_session *session)
 {
 	vt_replay_free(session->replay);
 	vt_symbols_close(session->symbols);
-	for (size_t i = 0; i < session->nprocesses; i++) {
-		free((void *)(uintptr_t)session->processes[i].executable);
-		free((void *)(uintptr_t)session->processes[i].command);
-	}
 	for (size_t i = 0; i < session->nnotes; i++)
 		free(session->notes[i].text);
 	free(session->processes);
+	free(session->process_texts);
+	vt_texts_done(&session->texts);
 	free(session->notes);
 	vt_store_close(session->store);
 	*session = (struct vt_session){ .store = NULL };
@@ -209,7 +204,7 @@ void vt_session_done(struct vt_session *session)
 static void show_progress(void *arg, uint64_t done, uint64_t total)
 {
 	(void)arg;
-	fprintf(stderr, "\r%3.0f%%", total ? 100.0 * (double)done / (double)total : 100.0);
+	(void)fprintf(stderr, "\r%3.0f%%", total ? 100.0 * (double)done / (double)total : 100.0);
 }
 
 int vt_session_run(struct vt_session *session, bool quiet, struct vt_err *err)
@@ -228,7 +223,7 @@ int vt_session_run(struct vt_session *session, bool quiet, struct vt_err *err)
 	r = vt_replay_run(session->replay, cursor, err);
 	vt_cursor_close(cursor);
 	if (progress)
-		fputs("\r    \r", stderr);
+		(void)fputs("\r    \r", stderr);
 	return r < 0 ? r : 0;
 }
 

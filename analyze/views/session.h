@@ -9,9 +9,15 @@
 #include "analyze/render/table.h"
 #include "analyze/replay/replay.h"
 #include "analyze/symbols/symbols.h"
+#include "analyze/symbols/text.h"
 #include "analyze/views/holders.h"
 #include "schema/base/format.h"
 #include "schema/base/json.h"
+
+/* Numbers in vt_session.texts. */
+struct vt_process_texts {
+	uint32_t executable, command;
+};
 
 struct vt_note_text {
 	uint32_t process;
@@ -24,7 +30,10 @@ struct vt_session {
 	struct vt_store *store;
 	struct vt_symbols *symbols;
 	struct vt_replay *replay;
-	struct vt_process_row *processes; /* executable and command are copies */
+	struct vt_process_row *processes; /* executable and command lie in texts, fit to print */
+	struct vt_texts texts;
+	struct vt_process_texts *process_texts;
+	size_t texts_room;
 	size_t nprocesses, processes_room;
 	struct vt_note_text *notes;
 	size_t nnotes, notes_room;
@@ -68,6 +77,6 @@ void vt_session_json_begin(const struct vt_session *session, struct vt_json *jso
 /* The first fields of an entry of devices[]. */
 void vt_session_json_device(const struct vt_session *session, struct vt_json *json, const struct vt_device *device);
 /* "cuda:0  NVIDIA H200, process 1 (pid 4242): python train.py", as a heading. */
-void vt_session_print_device(const struct vt_session *session, const struct vt_screen *screen, uint32_t device);
+void vt_session_print_device(const struct vt_session *session, const struct vt_screen *screen, uint32_t index);
 
 #endif

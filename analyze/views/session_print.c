@@ -10,9 +10,9 @@ const char *vt_session_device_label(char out[VT_FORMAT_MAX], const struct vt_dev
 	const char *type = vt_enum_text("device_type", device->device_type);
 
 	if (device->device < 0)
-		snprintf(out, VT_FORMAT_MAX, "%s", type ? type : "?");
+		(void)snprintf(out, VT_FORMAT_MAX, "%s", type ? type : "?");
 	else
-		snprintf(out, VT_FORMAT_MAX, "%s:%d", type ? type : "?", device->device);
+		(void)snprintf(out, VT_FORMAT_MAX, "%s:%d", type ? type : "?", device->device);
 	return out;
 }
 
@@ -64,8 +64,8 @@ void vt_session_print_device(const struct vt_session *session, const struct vt_s
 
 	vt_session_device_label(label, device);
 	if (process)
-		snprintf(pid, sizeof(pid), " (pid %" PRIu32 ")", process->pid);
-	snprintf(text, sizeof(text), "%s%s%.80s%s, process %" PRIu32 "%s", label, name ? " (" : "", name ? name : "",
-		 name ? ")" : "", device->process, pid);
+		(void)snprintf(pid, sizeof(pid), " (pid %" PRIu32 ")", process->pid);
+	(void)snprintf(text, sizeof(text), "%s%s%.80s%s, process %" PRIu32 "%s", label, name ? " (" : "",
+		       name ? name : "", name ? ")" : "", device->process, pid);
 	vt_screen_heading(screen, text);
 }

@@ -48,7 +48,7 @@ static uint64_t max(uint64_t x, uint64_t y)
 
 static void halve(struct track *track)
 {
-	for (uint32_t i = 0; i < SPANS / 2; i++) {
+	for (size_t i = 0; i < SPANS / 2; i++) {
 		/* Spans after the last one hold nothing yet. */
 		bool pair = 2 * i + 1 <= track->last;
 
