@@ -349,11 +349,20 @@ static int apply(struct vt_driver *driver, uint32_t process, uint32_t device, co
 	}
 }
 
+/* A pool may have grown for a request that it then could not serve, and keeps what it got. */
+static int apply_failed(struct vt_driver *driver, uint32_t device, const struct vt_driver_memory *call,
+			struct vt_driver_effect *ret)
+{
+	bool is_pool_alloc = call->api == VT_driver_api_MEM_ALLOC_ASYNC || call->api == VT_driver_api_MEM_ALLOC_FROM_POOL_ASYNC;
+
+	return is_pool_alloc && call->pool_reserved_bytes ? pool_call(driver, device, call, ret) : 0;
+}
+
 int vt_driver_apply(struct vt_driver *driver, uint32_t process, uint32_t device, const struct vt_driver_memory *call,
 		    struct vt_driver_effect *ret)
 {
 	*ret = (struct vt_driver_effect){ .device = device };
-	return call->result ? 0 : apply(driver, process, device, call, ret);
+	return call->result ? apply_failed(driver, device, call, ret) : apply(driver, process, device, call, ret);
 }
 
 bool vt_driver_is_host(unsigned api)

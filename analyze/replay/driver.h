@@ -5,7 +5,7 @@
  * Rules: physical bytes of cuMemCreate count once, from the create until it is both released and unmapped, however
  * often it is mapped. Reserved addresses, managed memory and memory opened from other processes count nothing. A pool
  * counts what it holds from the device, as the driver said after the call; where that was not read, the blocks in use.
- * Failed calls change nothing.
+ * Failed calls change nothing, but for what a pool is then said to hold.
  */
 #ifndef VT_ANALYZE_DRIVER_H
 #define VT_ANALYZE_DRIVER_H

@@ -11,6 +11,7 @@
 #include "capture/agent/cupti_pool.h"
 #include "capture/agent/cupti_work.h"
 #include "capture/agent/device.h"
+#include "capture/agent/oom.h"
 
 static void enter_call(struct vt_thread *thread, const struct vt_call *call, const struct vt_cupti_callback_data *data)
 {
@@ -33,6 +34,22 @@ static void write_event(struct vt_thread *thread, const struct vt_driver_memory 
 	memcpy((char *)record + sizeof(record->rec), (const char *)event + sizeof(event->rec),
 	       sizeof(*event) - sizeof(event->rec));
 	vt_ring_commit(&thread->writer, sizeof(*record));
+}
+
+/*
+ * A stream-ordered pool that cannot serve a request ends the request: torch's cudaMallocAsync backend raises its error
+ * then, and tells no hook. (Its native allocator frees its cache and tries again; it reports for itself.)
+ */
+static void write_oom(struct vt_thread *thread, const struct vt_driver_memory *call)
+{
+	const struct vt_oom_facts facts = { .requested_bytes = call->size_bytes,
+					    .allocated_bytes = call->pool_used_bytes,
+					    .reserved_bytes = call->pool_reserved_bytes,
+					    .context = { call->op, call->stack },
+					    .device_type = VT_device_type_CUDA,
+					    .device = call->device };
+
+	vt_oom_write(thread, &facts);
 }
 
 /* What may be a device address in a kernel's parameters. A free by address does not say its size: its pages stay. */
@@ -80,6 +97,8 @@ static void exit_call(struct vt_thread *thread, const struct vt_call *call, cons
 	event.op = context.op;
 	event.stack = context.stack;
 	write_event(thread, &event);
+	if ((traits & VT_CALL_POOL) && !(traits & VT_CALL_FREE) && event.result == VT_CU_ERROR_OUT_OF_MEMORY)
+		write_oom(thread, &event);
 	tell_launches(&event);
 	if (traits & VT_CALL_DEVICE)
 		vt_device_moved(thread, event.device);

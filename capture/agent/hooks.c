@@ -13,6 +13,7 @@
 #include "capture/agent/agent.h"
 #include "capture/agent/config.h"
 #include "capture/agent/loader.h"
+#include "capture/agent/oom.h"
 #include "capture/agent/state.h"
 
 typedef void report_fn(void *address, int64_t size, size_t allocated, size_t reserved, uint16_t device);
@@ -141,34 +142,17 @@ static void record_tensor(void *address, int64_t size, size_t allocated, size_t 
 
 static void record_oom(int64_t size, size_t allocated, size_t reserved, uint16_t device)
 {
+	struct vt_oom_facts facts = { .requested_bytes = (uint64_t)size,
+				      .allocated_bytes = allocated,
+				      .reserved_bytes = reserved,
+				      .device_type = (uint16_t)device_type(device),
+				      .device = device_index(device) };
 	struct vt_thread *thread = vt_agent_enter();
-	struct vt_context context;
-	uint64_t free_bytes = 0, total_bytes = 0, process_bytes = 0;
-	struct vt_oom *record;
 
 	if (!thread)
 		return;
-	context = vt_agent_context(thread);
-	if (device_type(device) == VT_device_type_CUDA) {
-		(void)vt_device_memory(device_index(device), &free_bytes, &total_bytes);
-		(void)vt_device_process_bytes(device_index(device), &process_bytes);
-	}
-	record = vt_ring_reserve(&thread->writer, VT_EVENT_oom, sizeof(*record));
-	if (record) {
-		record->time_ns = vt_agent_now(thread);
-		record->requested_bytes = (uint64_t)size;
-		record->allocated_bytes = allocated;
-		record->reserved_bytes = reserved;
-		record->device_free_bytes = free_bytes;
-		record->device_total_bytes = total_bytes;
-		record->process_bytes = process_bytes;
-		record->thread = thread->tid;
-		record->op = context.op;
-		record->stack = context.stack;
-		record->device = device_index(device);
-		record->device_type = (uint16_t)device_type(device);
-		vt_ring_commit(&thread->writer, sizeof(*record));
-	}
+	facts.context = vt_agent_context(thread);
+	vt_oom_write(thread, &facts);
 	vt_agent_leave(thread);
 }
 
