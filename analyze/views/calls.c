@@ -90,13 +90,10 @@ static int on_alloc(void *self, const struct vt_replay *replay, const struct vt_
 static int on_oom(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
 		  struct vt_err *err)
 {
-	struct vt_calls *calls = self;
-
 	(void)replay;
 	(void)item;
 	(void)err;
-	if (device < calls->room)
-		calls->devices[device].ended = true;
+	vt_calls_end_attempt(self, device);
 	return 0;
 }
 
@@ -113,4 +110,10 @@ struct vt_call_count vt_calls_count(const struct vt_calls *calls, uint32_t devic
 struct vt_attempt vt_calls_attempt(const struct vt_calls *calls, uint32_t device)
 {
 	return device < calls->room ? calls->devices[device].attempt : (struct vt_attempt){ .failures = 0 };
+}
+
+void vt_calls_end_attempt(struct vt_calls *calls, uint32_t device)
+{
+	if (device < calls->room)
+		calls->devices[device].ended = true;
 }

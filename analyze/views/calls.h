@@ -32,5 +32,7 @@ struct vt_listener vt_calls_listener(struct vt_calls *calls);
 /* Inside callbacks of later listeners and after the run. api below VT_CALLS_APIS. */
 struct vt_call_count vt_calls_count(const struct vt_calls *calls, uint32_t device, uint32_t api);
 struct vt_attempt vt_calls_attempt(const struct vt_calls *calls, uint32_t device);
+/* The request has ended, as at an error that the framework reports: the next failure begins another. */
+void vt_calls_end_attempt(struct vt_calls *calls, uint32_t device);
 
 #endif

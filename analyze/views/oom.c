@@ -4,6 +4,9 @@
 #include "analyze/views/alloc_conf.h"
 #include "schema/base/bits.h"
 
+#define CUDA_ERROR_OUT_OF_MEMORY 2
+#define SAMPLE_LATEST_NS 100000000 /* later than this the figures are of another moment */
+
 struct survivors {
 	uint64_t before_ns;
 	uint64_t bytes;
@@ -18,6 +21,16 @@ static int add_survivor(void *arg, const struct vt_block *block)
 	return 0;
 }
 
+static void take_device_figures(struct vt_oom_story *story)
+{
+	const struct vt_oom *rec = &story->rec;
+
+	story->facts.total_bytes = rec->device_total_bytes;
+	story->facts.free_bytes =
+		rec->device_free_bytes < rec->device_total_bytes ? rec->device_free_bytes : rec->device_total_bytes;
+	story->facts.process_bytes = rec->process_bytes;
+}
+
 static void take_facts(const struct vt_oom_report *report, const struct vt_replay *replay, struct vt_oom_story *story)
 {
 	const struct vt_device *state = vt_replay_device(replay, story->device);
@@ -27,11 +40,10 @@ static void take_facts(const struct vt_oom_report *report, const struct vt_repla
 	struct survivors survivors;
 
 	facts->requested_bytes = rec->requested_bytes;
-	facts->tried_bytes = vt_torch_segment_bytes(rec->requested_bytes, vt_alloc_conf_large_segment(conf));
-	facts->total_bytes = rec->device_total_bytes;
-	facts->free_bytes =
-		rec->device_free_bytes < rec->device_total_bytes ? rec->device_free_bytes : rec->device_total_bytes;
-	facts->process_bytes = rec->process_bytes;
+	facts->tried_bytes = rec->requested_bytes;
+	if (!facts->from_driver)
+		facts->tried_bytes = vt_torch_segment_bytes(rec->requested_bytes, vt_alloc_conf_large_segment(conf));
+	take_device_figures(story);
 	facts->reserved_bytes = rec->reserved_bytes;
 	facts->allocated_bytes = rec->allocated_bytes;
 	facts->has_driver = state->peak_driver_bytes || state->driver_failures;
@@ -59,7 +71,7 @@ static void take_levels(const struct vt_oom_report *report, const struct vt_repl
 	levels.time_ns = rec->time_ns;
 	levels.reserved_bytes = rec->reserved_bytes;
 	levels.allocated_bytes = rec->allocated_bytes;
-	levels.has_tensors = true;
+	levels.has_tensors |= !story->facts.from_driver;
 	if (rec->device_total_bytes) {
 		levels.total_bytes = rec->device_total_bytes;
 		levels.free_bytes = story->facts.free_bytes;
@@ -96,22 +108,93 @@ static int take_story(struct vt_oom_report *report, const struct vt_replay *repl
 	return 0;
 }
 
-static int on_oom(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
-		  struct vt_err *err)
+static int add_story(struct vt_oom_report *report, const struct vt_replay *replay, uint32_t device,
+		     const struct vt_oom *rec, bool from_driver, struct vt_err *err)
 {
-	struct vt_oom_report *report = self;
 	struct vt_oom_story *story;
 
-	if (!vt_session_wants(report->session, device))
-		return 0;
 	report->ooms++;
 	/* The last place is for the latest one. */
 	if (report->nstories == VT_OOM_FULL_MAX)
 		vt_holders_done(&report->stories[--report->nstories].holders);
 	story = &report->stories[report->nstories++];
-	*story = (struct vt_oom_story){ .number = report->ooms, .device = device, .process = item->process };
-	story->rec = *(const struct vt_oom *)(const void *)item->rec;
+	*story = (struct vt_oom_story){ .number = report->ooms,
+					.device = device,
+					.process = vt_replay_device(replay, device)->process,
+					.rec = *rec,
+					.awaits_sample = from_driver };
+	story->facts.from_driver = from_driver;
 	return take_story(report, replay, story, err);
+}
+
+static int on_oom(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
+		  struct vt_err *err)
+{
+	struct vt_oom_report *report = self;
+
+	if (!vt_session_wants(report->session, device))
+		return 0;
+	return add_story(report, replay, device, (const struct vt_oom *)(const void *)item->rec, false, err);
+}
+
+/* Whether nobody but us will tell of this refused call; see the head of oom.h. */
+static bool is_error(const struct vt_session *session, const struct vt_device *state,
+		     const struct vt_driver_memory *call)
+{
+	bool torch = vt_session_note(session, state->process, VT_note_code_TORCH_FOUND, UINT64_MAX) != NULL;
+	bool stream_ordered =
+		call->api == VT_driver_api_MEM_ALLOC_ASYNC || call->api == VT_driver_api_MEM_ALLOC_FROM_POOL_ASYNC;
+
+	if (call->result != CUDA_ERROR_OUT_OF_MEMORY || !call->size_bytes)
+		return false;
+	return !torch || (stream_ordered && (state->pool_backend || !(state->allocs || state->frees)));
+}
+
+static int on_driver(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
+		     struct vt_err *err)
+{
+	const struct vt_driver_memory *call = (const struct vt_driver_memory *)(const void *)item->rec;
+	const struct vt_device *state = vt_replay_device(replay, device);
+	struct vt_oom_report *report = self;
+	struct vt_oom rec;
+	int r;
+
+	if (!state || !vt_session_wants(report->session, device) || !is_error(report->session, state, call))
+		return 0;
+	rec = (struct vt_oom){ .time_ns = call->time_ns,
+			       .requested_bytes = call->size_bytes,
+			       .allocated_bytes = state->reported_bytes,
+			       .reserved_bytes = state->reserved_bytes,
+			       .thread = call->thread,
+			       .op = call->op,
+			       .stack = call->stack,
+			       .device = state->device,
+			       .device_type = state->device_type };
+	r = add_story(report, replay, device, &rec, true, err);
+	vt_calls_end_attempt(report->calls, device);
+	return r;
+}
+
+/* The capture reads the device's figures right after a refused call. */
+static int on_sample(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
+		     struct vt_err *err)
+{
+	const struct vt_device_sample *sample = (const struct vt_device_sample *)(const void *)item->rec;
+	struct vt_oom_report *report = self;
+	struct vt_oom_story *story = report->nstories ? &report->stories[report->nstories - 1] : NULL;
+
+	(void)err;
+	if (!story || !story->awaits_sample || story->device != device)
+		return 0;
+	story->awaits_sample = false;
+	if (item->time_ns > story->rec.time_ns + SAMPLE_LATEST_NS)
+		return 0;
+	story->rec.device_total_bytes = sample->total_bytes;
+	story->rec.device_free_bytes = sample->free_bytes;
+	story->rec.process_bytes = sample->process_bytes;
+	take_device_figures(story);
+	take_levels(report, replay, story);
+	return 0;
 }
 
 static int on_end(void *self, const struct vt_replay *replay, struct vt_err *err)
@@ -148,9 +231,12 @@ int vt_oom_report_run(struct vt_oom_report *report, struct vt_session *session, 
 
 	/* This report comes last: at an error the others must know all that was before it. */
 	const struct vt_listener listeners[] = {
-		vt_groups_listener(report->groups),	vt_levels_listener(report->levels),
-		vt_segments_listener(report->segments), vt_steps_listener(report->steps),
-		vt_calls_listener(report->calls),	{ .self = report, .oom = on_oom, .end = on_end },
+		vt_groups_listener(report->groups),
+		vt_levels_listener(report->levels),
+		vt_segments_listener(report->segments),
+		vt_steps_listener(report->steps),
+		vt_calls_listener(report->calls),
+		{ .self = report, .driver = on_driver, .sample = on_sample, .oom = on_oom, .end = on_end },
 	};
 
 	for (size_t i = 0; i < VT_ARRAY_SIZE(listeners) && !r; i++)

@@ -1,4 +1,10 @@
-/* oom.h - the post-mortem of each out-of-memory error: a listener that takes everything down at that moment. */
+/*
+ * oom.h - the post-mortem of each out-of-memory error: a listener that takes everything down at that moment.
+ *
+ * Errors are those that the framework reports, and refused driver calls where no framework does: in programs without
+ * PyTorch, and under backend:cudaMallocAsync. (PyTorch's own allocator meets refusals, gives its cache back and tries
+ * again: those are no errors.)
+ */
 #ifndef VT_ANALYZE_OOM_H
 #define VT_ANALYZE_OOM_H
 
@@ -14,7 +20,8 @@ struct vt_oom_story {
 	uint64_t number; /* counts the errors shown to us, from 1 */
 	uint32_t device; /* index into the replay's devices */
 	uint32_t process;
-	struct vt_oom rec; /* the record itself */
+	struct vt_oom rec;  /* the record itself; for a refused driver call, what it would say */
+	bool awaits_sample; /* of a refused driver call: the device's figures come next */
 	struct vt_oom_facts facts;
 	struct vt_levels levels;
 	struct vt_holders holders;

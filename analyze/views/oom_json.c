@@ -95,6 +95,7 @@ static void put_story(const struct vt_oom_report *report, struct vt_json *json, 
 	vt_session_json_device(session, json, vt_replay_device(session->replay, story->device));
 	vt_json_put_u64(json, "time_ns", vt_session_relative_ns(session, story->rec.time_ns));
 	vt_json_put_u64(json, "thread", story->rec.thread);
+	vt_json_put_string(json, "source", story->facts.from_driver ? "driver" : "framework");
 	put_figures(json, &story->facts);
 	put_driver_call(json, &story->facts);
 	put_space(json, &story->facts);

@@ -17,6 +17,11 @@ static void print_asked(const struct vt_oom_report *report, const struct vt_scre
 
 	(void)report;
 	vt_screen_heading(screen, "What was asked");
+	if (facts->from_driver) {
+		vt_screen_text(screen, 2, "%s of %s, which returned out of memory.", call ? call : "A driver call",
+			       vt_format_bytes(asked, facts->requested_bytes));
+		return;
+	}
 	vt_screen_text(
 		screen, 2,
 		"A block of %s, for which PyTorch wanted a segment of %s (its message: \"Tried to allocate %s\").",
@@ -89,6 +94,8 @@ static void print_space(const struct vt_screen *screen, const struct vt_oom_fact
 		other[VT_FORMAT_MAX];
 	bool small = facts->requested_bytes <= VT_TORCH_SMALL_REQUEST;
 
+	if (facts->from_driver)
+		return;
 	if (!facts->has_segments) {
 		vt_screen_text(screen, 2,
 			       "The segments are not in the trace (no driver calls were captured), so the free ranges "
@@ -152,7 +159,9 @@ static int print_story(const struct vt_oom_report *report, const struct vt_scree
 	print_space(screen, &story->facts);
 	(void)putc('\n', screen->out);
 	vt_screen_heading(screen, "Who held it");
-	if (vt_report_print_holders(screen, &story->holders, story->facts.allocated_bytes, top) < 0)
+	if (!story->holders.count)
+		vt_screen_text(screen, 2, "No block of a framework was captured.");
+	else if (vt_report_print_holders(screen, &story->holders, story->facts.allocated_bytes, top) < 0)
 		return -VT_E_NOMEM;
 	(void)putc('\n', screen->out);
 	print_next(screen, &story->facts);

@@ -116,10 +116,10 @@ static void say_outside(char *out, const struct vt_oom_facts *facts)
 		vt_format_bytes(text, outside_bytes(facts)));
 }
 
-/* What is reserved and unallocated would do in one piece, and no piece of it does. */
+/* What PyTorch's own allocator has reserved and not allocated would do in one piece, and no piece of it does. */
 static bool is_fragmented(const struct vt_oom_facts *facts)
 {
-	return vt_oom_unallocated(facts) >= facts->requested_bytes &&
+	return !facts->from_driver && vt_oom_unallocated(facts) >= facts->requested_bytes &&
 	       (!facts->has_segments || facts->space.largest_bytes < facts->requested_bytes);
 }
 

@@ -11,6 +11,7 @@
 #include "analyze/views/steps.h"
 
 struct vt_oom_facts {
+	bool from_driver;	  /* a driver call was refused, and no framework's own report of it is in the trace */
 	uint64_t requested_bytes; /* as rounded by the allocator */
 	uint64_t tried_bytes;	  /* of the segment for it: what the exception's text says */
 	uint64_t total_bytes;	  /* 0: the driver's figures are not in the trace */

@@ -100,8 +100,11 @@ static void exit_call(struct vt_thread *thread, const struct vt_call *call, cons
 	if ((traits & VT_CALL_POOL) && !(traits & VT_CALL_FREE) && event.result == VT_CU_ERROR_OUT_OF_MEMORY)
 		write_oom(thread, &event);
 	tell_launches(&event);
-	if (traits & VT_CALL_DEVICE)
-		vt_device_moved(thread, event.device);
+	if (!(traits & VT_CALL_DEVICE))
+		return;
+	vt_device_moved(thread, event.device);
+	if (event.result == VT_CU_ERROR_OUT_OF_MEMORY)
+		vt_device_refused(thread, event.device);
 }
 
 /* Pools that come into being without an event's telling, and those that do: from now on frees must ask. */

@@ -162,3 +162,14 @@ void vt_device_moved(struct vt_thread *thread, int16_t device)
 	}
 	write_sample(thread, device, process_bytes);
 }
+
+void vt_device_refused(struct vt_thread *thread, int16_t device)
+{
+	uint64_t process_bytes = 0;
+
+	if (!vt_driver_get() || device < 0 || device >= VT_DEVICES_MAX)
+		return;
+	if (!vt_device_process_bytes(device, &process_bytes))
+		process_bytes = 0;
+	write_sample(thread, device, process_bytes);
+}

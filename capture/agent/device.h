@@ -20,4 +20,10 @@ int16_t vt_device_of_context(uint64_t context, uint32_t uid);
  */
 void vt_device_moved(struct vt_thread *thread, int16_t device);
 
+/*
+ * To be called when the device has refused memory, in a thread that has a context of it: writes a device_sample at once,
+ * with what the driver books for this process. Such a moment is what people ask about, and rare.
+ */
+void vt_device_refused(struct vt_thread *thread, int16_t device);
+
 #endif

@@ -230,6 +230,28 @@ static void a_device_is_described_once_and_sampled_at_most_every_10_ms(void **st
 		assert_true(samples[i].time_ns - samples[i - 1].time_ns >= 9000000);
 }
 
+/* However short the time since the last sample: this is the moment that people ask about. */
+static void a_refusal_is_sampled_at_once(void **state)
+{
+	struct stage *stage = ready(state);
+	struct vt_device_sample samples[CALLS_MAX];
+	struct vt_cu_alloc alloc = { (uint64_t *)8, UINT64_C(1) << 50 };
+	struct vt_cu_free release = { 0x1000 };
+	size_t early;
+
+	stage->call(245, &release, CONTEXT, 0, NULL, NULL);
+	early = stage_records(stage, VT_EVENT_device_sample, samples, sizeof(*samples), CALLS_MAX);
+	assert_int_equal(early, 1);
+	for (uint64_t i = 0; i < 3; i++) {
+		stage->cuda->free_bytes = 7 + i;
+		stage->call(243, &alloc, CONTEXT, OUT_OF_MEMORY, NULL, NULL);
+	}
+	assert_in_range(stage_records(stage, VT_EVENT_device_sample, samples, sizeof(*samples), CALLS_MAX), early + 3,
+			early + 6);
+	assert_int_equal(samples[early].free_bytes, 7);
+	assert_int_equal(samples[early].process_bytes, 3000);
+}
+
 /* A lost device answers every query with an error: its calls are still recorded, nothing is made up. */
 static void a_lost_device_gives_records_without_samples(void **state)
 {
@@ -395,6 +417,7 @@ int main(int argc, char **argv)
 		TEST(own_pools_are_told_apart),
 		TEST(a_device_may_allocate_from_another_pool),
 		TEST(a_device_is_described_once_and_sampled_at_most_every_10_ms),
+		TEST(a_refusal_is_sampled_at_once),
 		TEST(a_lost_device_gives_records_without_samples),
 		TEST(memory_is_told_for_the_current_device_alone),
 		TEST(the_setting_0_keeps_cupti_untouched),

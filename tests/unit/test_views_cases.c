@@ -56,6 +56,15 @@ static void open_session(struct vt_session *session, struct vt_common_options op
 
 #define ALL ((struct vt_common_options){ .device = -1, .process = -1, .top = 10 })
 
+/* PyTorch is in it: refused driver calls are the business of its allocator. */
+static uint32_t torch_process(struct vt_builder *builder, const char *command)
+{
+	uint32_t process = vt_builder_process(builder, 10, -1, command);
+
+	vt_builder_note(builder, process, 1, VT_note_code_TORCH_FOUND, 0, "2.11.0");
+	return process;
+}
+
 static void end_step(struct vt_builder *builder, uint32_t process, uint32_t node, uint64_t time_ns)
 {
 	vt_builder_event(builder, process, VT_EVENT_op,
@@ -173,7 +182,7 @@ static void test_processes_and_devices(void **state)
 static void test_many_errors(void **state)
 {
 	struct vt_builder *builder = vt_builder_new(path);
-	uint32_t process = vt_builder_process(builder, 10, -1, "retries");
+	uint32_t process = torch_process(builder, "retries");
 	struct vt_oom_report report;
 	struct vt_session session;
 	struct vt_err err;
@@ -210,7 +219,7 @@ static void test_many_errors(void **state)
 static void test_released(void **state)
 {
 	struct vt_builder *builder = vt_builder_new(path);
-	uint32_t process = vt_builder_process(builder, 10, -1, "release");
+	uint32_t process = torch_process(builder, "release");
 	struct vt_driver_memory call = { .size_bytes = 64 * MIB,
 					 .address = 0x10000000,
 					 .api = VT_driver_api_MEM_ALLOC };
@@ -292,6 +301,103 @@ static void test_folded_calls(void **state)
 	vt_session_done(&session);
 }
 
+/* A program without PyTorch: the refused call is the error, and the figures read right after it belong to it. */
+static void test_refused_without_torch(void **state)
+{
+	struct vt_builder *builder = vt_builder_new(path);
+	uint32_t process = vt_builder_process(builder, 10, -1, "plain");
+	struct vt_oom_report report;
+	struct vt_session session;
+	struct vt_err err;
+
+	(void)state;
+	vt_builder_event(builder, process, VT_EVENT_driver_memory,
+			 &(struct vt_driver_memory){ .time_ns = 10,
+						     .start_ns = 9,
+						     .address = 0x10000000,
+						     .size_bytes = 64 * MIB,
+						     .api = VT_driver_api_MEM_ALLOC });
+	for (uint64_t i = 0; i < 2; i++) {
+		vt_builder_event(builder, process, VT_EVENT_driver_memory,
+				 &(struct vt_driver_memory){ .time_ns = 20 + 10 * i,
+							     .start_ns = 19,
+							     .size_bytes = 128 * MIB,
+							     .result = 2,
+							     .api = VT_driver_api_MEM_ALLOC });
+		vt_builder_event(builder, process, VT_EVENT_device_sample,
+				 &(struct vt_device_sample){ .time_ns = 25 + 10 * i,
+							     .total_bytes = 1024 * MIB,
+							     .free_bytes = (100 + i) * MIB,
+							     .process_bytes = 80 * MIB });
+	}
+	vt_builder_close(builder);
+	open_session(&session, ALL);
+	assert_int_equal(vt_oom_report_run(&report, &session, true, &err), 0);
+	assert_int_equal(report.ooms, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct vt_oom_story *story = &report.stories[i];
+
+		assert_true(story->facts.from_driver);
+		assert_int_equal(story->facts.attempt.failures, 1);
+		assert_int_equal(story->facts.requested_bytes, 128 * MIB);
+		assert_int_equal(story->facts.tried_bytes, 128 * MIB);
+		assert_int_equal(story->facts.free_bytes, (100 + i) * MIB);
+		assert_int_equal(story->facts.process_bytes, 80 * MIB);
+		assert_int_equal(story->levels.driver_bytes, 64 * MIB);
+		assert_int_equal(story->levels.free_bytes, (100 + i) * MIB);
+		assert_false(story->levels.has_tensors);
+		assert_int_equal(story->holders.count, 0);
+	}
+	vt_oom_report_done(&report);
+	vt_session_done(&session);
+}
+
+/* PyTorch on backend:cudaMallocAsync: its blocks are the pool's, and so is the refusal. */
+static void test_refused_by_a_pool(void **state)
+{
+	struct vt_builder *builder = vt_builder_new(path);
+	uint32_t process = torch_process(builder, "async");
+	struct vt_oom_report report;
+	struct vt_session session;
+	struct vt_err err;
+
+	(void)state;
+	vt_builder_event(builder, process, VT_EVENT_driver_memory,
+			 &(struct vt_driver_memory){ .time_ns = 10,
+						     .start_ns = 9,
+						     .address = 0x10000000,
+						     .size_bytes = 10 * MIB,
+						     .pool_reserved_bytes = 32 * MIB,
+						     .pool_used_bytes = 10 * MIB,
+						     .api = VT_driver_api_MEM_ALLOC_ASYNC });
+	vt_builder_event(builder, process, VT_EVENT_driver_memory,
+			 &(struct vt_driver_memory){ .time_ns = 20,
+						     .start_ns = 19,
+						     .size_bytes = 500 * MIB,
+						     .result = 2,
+						     .pool_reserved_bytes = 32 * MIB,
+						     .pool_used_bytes = 10 * MIB,
+						     .api = VT_driver_api_MEM_ALLOC_ASYNC });
+	/* A plain allocation that is refused is PyTorch's or a library's own matter. */
+	vt_builder_event(builder, process, VT_EVENT_driver_memory,
+			 &(struct vt_driver_memory){ .time_ns = 30,
+						     .start_ns = 29,
+						     .size_bytes = 700 * MIB,
+						     .result = 2,
+						     .api = VT_driver_api_MEM_ALLOC });
+	vt_builder_close(builder);
+	open_session(&session, ALL);
+	assert_int_equal(vt_oom_report_run(&report, &session, true, &err), 0);
+	assert_int_equal(report.ooms, 1);
+	assert_true(report.stories[0].facts.from_driver);
+	assert_int_equal(report.stories[0].facts.requested_bytes, 500 * MIB);
+	assert_int_equal(report.stories[0].facts.allocated_bytes, 10 * MIB);
+	assert_int_equal(report.stories[0].facts.reserved_bytes, 32 * MIB);
+	assert_int_equal(report.stories[0].holders.bytes, 10 * MIB);
+	vt_oom_report_done(&report);
+	vt_session_done(&session);
+}
+
 /* Nothing in it at all. */
 static void test_empty(void **state)
 {
@@ -313,9 +419,14 @@ static void test_empty(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_growth),	    cmocka_unit_test(test_processes_and_devices),
-		cmocka_unit_test(test_many_errors), cmocka_unit_test(test_released),
-		cmocka_unit_test(test_empty),	    cmocka_unit_test(test_folded_calls),
+		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_processes_and_devices),
+		cmocka_unit_test(test_many_errors),
+		cmocka_unit_test(test_released),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_refused_without_torch),
+		cmocka_unit_test(test_refused_by_a_pool),
+		cmocka_unit_test(test_folded_calls),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, drop_file);
