@@ -38,7 +38,8 @@ int vt_report_print_holders(const struct vt_screen *screen, const struct vt_hold
 	uint64_t rest_bytes = holders->bytes, rest_blocks = holders->blocks;
 	size_t rows = top < holders->count ? (size_t)top : holders->count;
 	size_t op_columns = widest_op(holders, rows, screen->width >= WIDE ? 48 : 28);
-	size_t where_columns = (size_t)screen->width - HOLDER_FIXED - op_columns;
+	size_t taken = HOLDER_FIXED + op_columns, width = (size_t)screen->width;
+	size_t where_columns = width > taken ? width - taken : 0; /* 0: the file's name and the line alone */
 
 	vt_table_column(table, "Bytes", VT_ALIGN_RIGHT, false);
 	vt_table_column(table, "Share", VT_ALIGN_RIGHT, false);
