@@ -398,6 +398,9 @@ static int on_oom(struct vt_replay *replay, const struct vt_item *item, struct v
 		if (oom->process_bytes)
 			device->process_bytes = oom->process_bytes;
 	}
+	/* On its way to the error the allocator gave cached segments back, which no tensor event tells. */
+	if (oom->device_type != VT_device_type_HOST)
+		take_reserved(device, oom->reserved_bytes, item->time_ns);
 	TELL(replay, oom, item, index, err);
 	return 0;
 }
