@@ -23,8 +23,10 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 # name -> options of `vramtrace record` (None: not under it), --tool of train.py, needs a GPU
 TOOLS = {
     "none": (None, "none", False),
+    "vramtrace, tensors": (["--stacks", "none", "--ops", "off"], "none", False),
     "vramtrace, ops": (["--stacks", "none"], "none", False),
     "vramtrace, ops and Python": (["--stacks", "python"], "none", False),
+    "vramtrace, and kernels": (["--stacks", "python", "--kernels", "on"], "none", True),
     "_record_memory_history": (None, "history", True),
     "torch.profiler": (None, "profiler", False),
 }
