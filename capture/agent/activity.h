@@ -27,7 +27,10 @@
 bool vt_activity_start(const struct vt_cupti_library *library, const char **ret_step, int32_t *ret_result);
 /* Disables the kinds and takes what is recorded, records of unfinished work too with `force`. No-op while off. */
 void vt_activity_stop(bool force);
-/* As a forced stop, and the flush thread ends: at the end of the process. No-op in a forked child. */
+/*
+ * As a forced stop, and the flush thread ends: registered with atexit when the part starts, because a library's own
+ * destructor runs too late: libcupti may be gone by then (seen: a crash in cuptiActivityDisable). No-op in a forked child.
+ */
 void vt_activity_end(void);
 
 #endif

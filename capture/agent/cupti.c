@@ -87,6 +87,8 @@ static void attach_kernels(struct vt_thread *thread, const struct vt_cupti_libra
 	char text[1280];
 
 	if (vt_work_start() && vt_activity_share_begin(library, &step, &result)) {
+		/* Handlers run in reverse order: this one before those of libcupti and libcuda, which are loaded by now. */
+		(void)atexit(vt_activity_end);
 		vt_agent_note(thread, VT_note_code_KERNELS_ON, 0, NULL);
 		return;
 	}
@@ -126,6 +128,5 @@ void vt_cupti_attach(struct vt_thread *thread)
 
 void vt_cupti_detach(void)
 {
-	vt_activity_end();
 	vt_broker_leave();
 }
