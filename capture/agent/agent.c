@@ -62,8 +62,8 @@ static void complain(const char *what)
 
 	if (fd < 0)
 		return;
-	if (write(fd, what, strlen(what)) < 0 || write(fd, "\n", 1) < 0)
-		what = NULL; /* nobody is left to be told */
+	/* If it cannot be written, nobody is left to be told. */
+	(void)!(write(fd, what, strlen(what)) < 0 || write(fd, "\n", 1) < 0);
 	(void)close(fd);
 }
 

@@ -59,10 +59,17 @@ static void close_nest(struct vt_json *json, bool object)
 	(void)putc(object ? '}' : ']', json->out);
 }
 
+static void put_codepoint(FILE *out, uint32_t codepoint)
+{
+	char utf8[4];
+	size_t length = vt_utf8_encode(utf8, codepoint);
+
+	(void)fwrite(utf8, 1, length, out);
+}
+
 static void write_text(FILE *out, const char *text, size_t bytes)
 {
 	uint32_t codepoint;
-	char utf8[4];
 
 	(void)putc('"', out);
 	for (size_t at = 0; at < bytes;) {
@@ -76,7 +83,7 @@ static void write_text(FILE *out, const char *text, size_t bytes)
 		else if (codepoint < 0x20 || (codepoint >= 0x7f && codepoint < 0xa0))
 			(void)fprintf(out, "\\u%04x", codepoint);
 		else
-			(void)fwrite(utf8, 1, vt_utf8_encode(utf8, codepoint), out);
+			put_codepoint(out, codepoint);
 	}
 	(void)putc('"', out);
 }
