@@ -17,6 +17,7 @@ const char *vt_export_enum(const struct vt_event *event, const struct vt_col *co
 		{ "op_node", "scope", "op_scope" },	       { "copy", "kind", "copy_kind" },
 		{ "copy", "source", "memory_kind" },	       { "copy", "target", "memory_kind" },
 		{ "launch", "api", "launch_api" },	       { "wait", "api", "wait_api" },
+		{ "mark", "kind", "mark_kind" },
 	};
 
 	if (col->unit != VT_UNIT_ENUM)

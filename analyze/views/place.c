@@ -17,7 +17,8 @@ static const char *find_within(const struct vt_symbols *symbols, uint32_t proces
 	struct vt_op_info info;
 
 	for (int depth = 0; depth < DEPTH_MAX && vt_symbols_op(symbols, process, node, &info); depth++) {
-		if (depth && (info.scope == VT_op_scope_USER || info.scope == VT_op_scope_BACKWARD))
+		if (depth && (info.scope == VT_op_scope_USER || info.scope == VT_op_scope_NVTX ||
+			      info.scope == VT_op_scope_BACKWARD))
 			return info.name;
 		node = info.parent;
 	}

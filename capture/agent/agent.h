@@ -27,11 +27,12 @@
 
 /* An op that has begun on a thread and not ended. */
 struct vt_open_op {
-	const void *function; /* its at::RecordFunction: tells which op an end belongs to */
+	const void *function; /* its at::RecordFunction, or the NVTX domain: tells which op an end belongs to */
 	uint64_t start_ns;
 	int64_t sequence;
 	uint32_t node;
 	uint32_t forward_thread;
+	bool is_range; /* of NVTX: ends by itself, whatever ends around it */
 };
 
 /* The watched driver call that a thread is in; driver calls do not nest (cupti_memory.c). */
@@ -56,6 +57,7 @@ struct vt_thread {
 	uint32_t generation;   /* of struct vt_agent: after a fork older ones are void */
 	uint32_t busy;	       /* > 0: inside the agent; events raised now are ours and are not recorded */
 	uint32_t depth;	       /* open ops; beyond VT_OP_DEPTH_MAX only counted */
+	uint32_t deep_ranges;  /* how many of those beyond are ranges of NVTX */
 	struct vt_open_op ops[VT_OP_DEPTH_MAX];
 	struct vt_op_cache *op_cache;  /* torch_ops.c */
 	struct vt_stack_cache *stacks; /* python_stack.c */

@@ -14,7 +14,7 @@
 #include "capture/agent/config.h"
 #include "capture/agent/intern.h"
 #include "capture/agent/loader.h"
-#include "capture/agent/op_cache.h"
+#include "capture/agent/op_stack.h"
 #include "capture/agent/proc.h"
 #include "capture/agent/record_function.h"
 #include "capture/agent/state.h"
@@ -23,8 +23,6 @@
 #define TRIES_MAX 8u
 /* at::RecordScope has 10 values in PyTorch 1.13 to 2.14. */
 #define SCOPES 10
-/* A longer name is cut; user ranges may be called anything. */
-#define NAME_BYTES_MAX 1024u
 /* Async ends that a thread may miss before it looks again. */
 #define ASYNC_SLOTS 64u
 
@@ -51,57 +49,15 @@ enum registration { UNTRIED, STARTED, REGISTERED, REFUSED };
 static const void *_Atomic async_ended[ASYNC_SLOTS];
 static _Atomic uint32_t async_count;
 
-static uint32_t find_node(struct vt_thread *thread, const void *function, uint32_t scope)
-{
-	const char *name = function_name(function);
-	uint32_t parent = vt_thread_op(thread);
-	size_t length = strnlen(name, NAME_BYTES_MAX);
-	uint64_t hash = vt_hash_bytes(name, length);
-	uint64_t key = vt_hash_words(hash, (uint64_t)scope << 32 | parent);
-	struct vt_op_cache_slot *slot = &thread->op_cache->slots[key % VT_OP_CACHE_SLOTS];
-	uint32_t text, node;
-
-	if (VT_LIKELY(slot->key == key))
-		return slot->node;
-	text = vt_intern_string_hashed(thread, hash, name, (uint32_t)length);
-	node = text ? vt_intern_op_node(thread, parent, text, scope) : 0;
-	if (!node)
-		return parent; /* counted as a lost definition; what happens below is charged to the caller */
-	slot->key = key;
-	slot->node = node;
-	return node;
-}
-
-static void note_overflow(struct vt_thread *thread)
-{
-	static _Atomic uint32_t noted;
-
-	if (!atomic_exchange_explicit(&noted, 1, memory_order_relaxed))
-		vt_agent_note(thread, VT_note_code_OP_STACK_OVERFLOW, VT_OP_DEPTH_MAX, NULL);
-}
-
-/* Position of a function on the thread's stack, or the depth where it is not there. */
-static uint32_t find_open(const struct vt_thread *thread, const void *function)
-{
-	uint32_t depth = thread->depth < VT_OP_DEPTH_MAX ? thread->depth : VT_OP_DEPTH_MAX;
-
-	for (uint32_t i = depth; i-- > 0;)
-		if (thread->ops[i].function == function)
-			return i;
-	return thread->depth;
-}
-
 /* Takes ops off the thread's stack that another thread has ended meanwhile. */
 static void drop_async_ended(struct vt_thread *thread, uint32_t count)
 {
 	for (unsigned i = 0; i < ASYNC_SLOTS; i++) {
 		const void *function = atomic_load_explicit(&async_ended[i], memory_order_relaxed);
-		uint32_t at = function ? find_open(thread, function) : thread->depth;
+		uint32_t at = function ? vt_op_stack_find(thread, function) : thread->depth;
 
-		if (at >= thread->depth || thread->depth > VT_OP_DEPTH_MAX)
-			continue;
-		memmove(&thread->ops[at], &thread->ops[at + 1], (thread->depth - at - 1) * sizeof(thread->ops[0]));
-		thread->depth--;
+		if (at < thread->depth && thread->depth <= VT_OP_DEPTH_MAX)
+			vt_op_stack_remove(thread, at);
 	}
 	thread->async_seen = count;
 }
@@ -109,40 +65,24 @@ static void drop_async_ended(struct vt_thread *thread, uint32_t count)
 static void begin(struct vt_thread *thread, const void *function)
 {
 	uint32_t count = atomic_load_explicit(&async_count, memory_order_acquire);
+	const char *name = function_name(function);
 	struct vt_open_op *op;
 
 	if (VT_UNLIKELY(thread->async_seen != count))
 		drop_async_ended(thread, count);
 	if (VT_UNLIKELY(thread->torch_thread == 0))
 		thread->torch_thread = (uint32_t)torch_thread_id();
-	if (VT_UNLIKELY(thread->depth >= VT_OP_DEPTH_MAX)) {
-		thread->depth++;
-		note_overflow(thread);
+	op = vt_op_stack_push(thread);
+	if (VT_UNLIKELY(!op))
 		return;
-	}
-	op = &thread->ops[thread->depth];
 	op->function = function;
 	op->sequence = (int64_t)vt_rf_u64(function, layout.sequence);
 	op->forward_thread = (uint32_t)vt_rf_u64(function, layout.forward_thread);
-	op->node = find_node(thread, function, vt_rf_u8(function, layout.scope));
+	op->is_range = false;
+	op->node =
+		vt_op_stack_node(thread, name, strnlen(name, VT_OP_NAME_BYTES_MAX), vt_rf_u8(function, layout.scope));
 	op->start_ns = vt_agent_now(thread);
 	thread->depth++;
-}
-
-static void write_op(struct vt_thread *thread, const struct vt_open_op *op)
-{
-	struct vt_op *record = vt_ring_reserve(&thread->writer, VT_EVENT_op, sizeof(*record));
-
-	if (VT_UNLIKELY(!record))
-		return;
-	record->end_ns = vt_agent_now(thread);
-	record->start_ns = op->start_ns;
-	record->sequence = op->sequence;
-	record->node = op->node;
-	record->thread = thread->tid;
-	record->forward_thread = op->forward_thread;
-	record->torch_thread = thread->torch_thread;
-	vt_ring_commit(&thread->writer, sizeof(*record));
 }
 
 /*
@@ -151,10 +91,10 @@ static void write_op(struct vt_thread *thread, const struct vt_open_op *op)
  */
 static void end(struct vt_thread *thread, const void *function)
 {
-	uint32_t at = find_open(thread, function);
+	uint32_t at = vt_op_stack_find(thread, function);
 
 	if (VT_UNLIKELY(at == thread->depth)) {
-		if (thread->depth > VT_OP_DEPTH_MAX) {
+		if (thread->depth > VT_OP_DEPTH_MAX + thread->deep_ranges) {
 			thread->depth--;
 		} else if (vt_rf_u8(function, layout.is_async)) {
 			uint32_t n = atomic_load_explicit(&async_count, memory_order_relaxed);
@@ -164,8 +104,8 @@ static void end(struct vt_thread *thread, const void *function)
 		}
 		return;
 	}
-	write_op(thread, &thread->ops[at]);
-	thread->depth = at;
+	vt_op_stack_write(thread, &thread->ops[at]);
+	vt_op_stack_end(thread, at);
 }
 
 static void *on_start(void **ret_context, const void *function)

@@ -10,6 +10,7 @@
 
 #define ENV_PRELOAD "LD_PRELOAD"
 #define ENV_INJECTION "CUDA_INJECTION64_PATH"
+#define ENV_NVTX "NVTX_INJECTION64_PATH"
 
 static int set(const char *name, const char *value, struct vt_err *err)
 {
@@ -40,20 +41,21 @@ static int prepend_preload(const char *agent, struct vt_err *err)
 	return set(ENV_PRELOAD, both, err);
 }
 
-static int set_injection(const char *agent, bool *ret_taken, struct vt_err *err)
+/* *ret_taken: the variable names another library already, and stays as it is. */
+static int set_injection(const char *name, const char *agent, bool *ret_taken, struct vt_err *err)
 {
-	const char *present = getenv(ENV_INJECTION);
+	const char *present = getenv(name);
 
 	*ret_taken = present && *present && strcmp(present, agent) != 0;
-	return *ret_taken ? 0 : set(ENV_INJECTION, agent, err);
+	return *ret_taken ? 0 : set(name, agent, err);
 }
 
 int vt_environ_prepare(const struct vt_record_options *options, const char *session, const char *agent,
-		       bool *ret_injection_taken, struct vt_err *err)
+		       struct vt_environ_taken *ret_taken, struct vt_err *err)
 {
 	int r = set(VT_ENV_SESSION, session, err);
 
-	*ret_injection_taken = false;
+	*ret_taken = (struct vt_environ_taken){ .cuda = false };
 	if (r == 0)
 		r = set(VT_ENV_HOST, options->host ? "1" : "0", err);
 	if (r == 0)
@@ -65,6 +67,9 @@ int vt_environ_prepare(const struct vt_record_options *options, const char *sess
 	if (r == 0)
 		r = prepend_preload(agent, err);
 	if (r == 0)
-		r = options->cupti ? set_injection(agent, ret_injection_taken, err) : set(VT_ENV_CUPTI, "0", err);
+		r = set_injection(ENV_NVTX, agent, &ret_taken->nvtx, err);
+	if (r == 0)
+		r = options->cupti ? set_injection(ENV_INJECTION, agent, &ret_taken->cuda, err)
+				   : set(VT_ENV_CUPTI, "0", err);
 	return r;
 }

@@ -6,12 +6,17 @@
 
 #include "capture/launch/options.h"
 
+/* Variables of the user's own that name another library and were left alone. */
+struct vt_environ_taken {
+	bool cuda; /* CUDA_INJECTION64_PATH: driver calls can be recorded only if libcuda is used by torch */
+	bool nvtx; /* NVTX_INJECTION64_PATH: NVTX ranges and marks are not recorded */
+};
+
 /*
  * Changes this process's own environment, which the program then inherits. What the user preloads stays, behind the
- * agent. A CUDA_INJECTION64_PATH of the user's own stays too: *ret_injection_taken is true then, and driver calls can
- * be recorded only if libcuda is used by torch.
+ * agent.
  */
 int vt_environ_prepare(const struct vt_record_options *options, const char *session, const char *agent,
-		       bool *ret_injection_taken, struct vt_err *err);
+		       struct vt_environ_taken *ret_taken, struct vt_err *err);
 
 #endif

@@ -61,7 +61,8 @@ static int name_output(struct record *record, struct vt_err *err)
 static int prepare_environment(struct record *record, struct vt_err *err)
 {
 	char agent[PATH_MAX];
-	bool taken = false, in_memory = true;
+	struct vt_environ_taken taken = { .cuda = false };
+	bool in_memory = true;
 	int r = vt_locate_agent(agent, err);
 
 	if (r == 0)
@@ -74,7 +75,11 @@ static int prepare_environment(struct record *record, struct vt_err *err)
 			      "may be slower;\n"
 			      "  give a container more with --shm-size=1g\n",
 			      (unsigned)(VT_SESSION_FREE_BYTES_MIN >> 20), record->session);
-	if (taken)
+	if (taken.nvtx && !record->options.quiet)
+		(void)fprintf(stderr,
+			      "vramtrace record: NVTX_INJECTION64_PATH is set already and stays: NVTX ranges are not "
+			      "recorded\n");
+	if (taken.cuda)
 		(void)fprintf(stderr,
 			      "vramtrace record: CUDA_INJECTION64_PATH is set already and stays: driver calls are not "
 			      "recorded\n");
