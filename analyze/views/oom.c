@@ -141,13 +141,11 @@ static int on_oom(void *self, const struct vt_replay *replay, const struct vt_it
 static bool is_error(const struct vt_session *session, const struct vt_device *state,
 		     const struct vt_driver_memory *call)
 {
-	bool torch = vt_session_note(session, state->process, VT_note_code_TORCH_FOUND, UINT64_MAX) != NULL;
-	bool stream_ordered =
-		call->api == VT_driver_api_MEM_ALLOC_ASYNC || call->api == VT_driver_api_MEM_ALLOC_FROM_POOL_ASYNC;
-
-	if (call->result != CUDA_ERROR_OUT_OF_MEMORY || !call->size_bytes)
+	/* Of a pool's refusal the agent writes an oom record itself. */
+	if (call->api == VT_driver_api_MEM_ALLOC_ASYNC || call->api == VT_driver_api_MEM_ALLOC_FROM_POOL_ASYNC)
 		return false;
-	return !torch || (stream_ordered && (state->pool_backend || !(state->allocs || state->frees)));
+	return call->result == CUDA_ERROR_OUT_OF_MEMORY && call->size_bytes &&
+	       !vt_session_note(session, state->process, VT_note_code_TORCH_FOUND, UINT64_MAX);
 }
 
 static int on_driver(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,

@@ -1,9 +1,9 @@
 /*
  * oom.h - the post-mortem of each out-of-memory error: a listener that takes everything down at that moment.
  *
- * Errors are those that the framework reports, and refused driver calls where no framework does: in programs without
- * PyTorch, and under backend:cudaMallocAsync. (PyTorch's own allocator meets refusals, gives its cache back and tries
- * again: those are no errors.)
+ * Errors are the trace's oom records (the framework's reports, and requests that a stream-ordered pool refused), and the
+ * other refused driver calls of programs without PyTorch. (PyTorch's own allocator meets refusals, gives its cache back
+ * and tries again: those are no errors.)
  */
 #ifndef VT_ANALYZE_OOM_H
 #define VT_ANALYZE_OOM_H

@@ -378,6 +378,13 @@ static void test_refused_by_a_pool(void **state)
 						     .pool_reserved_bytes = 32 * MIB,
 						     .pool_used_bytes = 10 * MIB,
 						     .api = VT_driver_api_MEM_ALLOC_ASYNC });
+	/* What the agent writes behind such a call. */
+	vt_builder_event(builder, process, VT_EVENT_oom,
+			 &(struct vt_oom){ .time_ns = 21,
+					   .requested_bytes = 500 * MIB,
+					   .allocated_bytes = 10 * MIB,
+					   .reserved_bytes = 32 * MIB,
+					   .device_type = VT_device_type_CUDA });
 	/* A plain allocation that is refused is PyTorch's or a library's own matter. */
 	vt_builder_event(builder, process, VT_EVENT_driver_memory,
 			 &(struct vt_driver_memory){ .time_ns = 30,
@@ -389,7 +396,7 @@ static void test_refused_by_a_pool(void **state)
 	open_session(&session, ALL);
 	assert_int_equal(vt_oom_report_run(&report, &session, true, &err), 0);
 	assert_int_equal(report.ooms, 1);
-	assert_true(report.stories[0].facts.from_driver);
+	assert_false(report.stories[0].facts.from_driver);
 	assert_int_equal(report.stories[0].facts.requested_bytes, 500 * MIB);
 	assert_int_equal(report.stories[0].facts.allocated_bytes, 10 * MIB);
 	assert_int_equal(report.stories[0].facts.reserved_bytes, 32 * MIB);

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# The recorded H200 traces against what PyTorch itself said in those processes; and every command on each of them.
+# h200_golden.sh BIN_DIR SOURCE_DIR
+set -u
+bin=$1 source=$2
+work=$(mktemp -d) failed=0
+trap 'rm -rf "$work"' EXIT
+
+for trace in "$source"/tests/data/h200_*.vramtrace; do
+	name=$(basename "$trace" .vramtrace)
+	python3 "$source/tests/device/check_torch.py" "$bin/vramtrace" "$trace" "${trace%.vramtrace}.truth.json" "$name" || failed=1
+	for command in report oom ops info check; do
+		"$bin/vramtrace" $command "$trace" >"$work/text" 2>"$work/errors" || { echo "FAIL  $name: vramtrace $command: $(cat "$work/errors")"; failed=1; }
+		[ -s "$work/text" ] || { echo "FAIL  $name: vramtrace $command prints nothing"; failed=1; }
+		"$bin/vramtrace" $command --json "$trace" | python3 -m json.tool >/dev/null || { echo "FAIL  $name: vramtrace $command --json is no JSON"; failed=1; }
+	done
+	for detail in low normal full; do
+		"$bin/vramtrace" export --quiet --format perfetto --detail $detail -o "$work/out" "$trace" || { echo "FAIL  $name: Perfetto, $detail"; failed=1; }
+	done
+	[ "$("$bin/vramtrace" export --format json "$trace" | wc -l)" -gt 10000 ] || { echo "FAIL  $name: JSON lines are missing"; failed=1; }
+done
+exit $failed
