@@ -19,6 +19,12 @@ fail()
 	printf 'FAIL  %-14s %s\n' "$1" "$2" | tee -a "$checks"
 }
 
+# The last line of a log that is the program's own, not the recorder's summary.
+last_word()
+{
+	grep -vE '^(vramtrace:|  |$)' "$1" | tail -1
+}
+
 find_programs()
 {
 	bin=$PWD/build/device/bin
@@ -44,7 +50,7 @@ check_case()
 
 	status=$(cat "$runs/$name.status" 2>/dev/null)
 	if [ "$status" != 0 ] || [ ! -s "$runs/$name.json" ]; then
-		fail "$name" "exit status ${status:-none}: $(tail -1 "$runs/$name.log")"
+		fail "$name" "exit status ${status:-none}: $(last_word "$runs/$name.log")"
 		return
 	fi
 	"$python" "$here/check_torch.py" "$bin/vramtrace" "$runs/$name.vramtrace" "$runs/$name.json" "$name" >"$work/check" 2>"$work/check.err"
@@ -54,7 +60,7 @@ check_case()
 		"$bin/vramtrace" $view "$runs/$name.vramtrace" >"$runs/$name.$view.txt" 2>&1 || fail "$name" "vramtrace $view: $(tail -1 "$runs/$name.$view.txt")"
 	done
 	"$bin/vramtrace" export --format perfetto -o "$runs/$name.pftrace" "$runs/$name.vramtrace" >>"$runs/$name.log" 2>&1 ||
-		fail "$name" "vramtrace export: $(tail -1 "$runs/$name.log")"
+		fail "$name" "vramtrace export: $(last_word "$runs/$name.log")"
 }
 
 declare -A conf=([native]=backend:native [expandable]=expandable_segments:True [async]=backend:cudaMallocAsync)
@@ -87,12 +93,12 @@ run_kernels()
 		if [ ! -x "$program" ]; then
 			program=$work/$name
 			nvcc -O2 -arch=native -I. -o "$program" "kernels/$name.cu" >"$runs/$name.log" 2>&1 ||
-				{ fail "$name" "nvcc: $(tail -1 "$runs/$name.log")"; continue; }
+				{ fail "$name" "nvcc: $(last_word "$runs/$name.log")"; continue; }
 		fi
 		timeout 60 "$bin/vramtrace" record --force -o "$runs/$name.vramtrace" -- "$program" >"$runs/$name.truth" 2>"$runs/$name.log" ||
-			{ fail "$name" "exit status $?: $(tail -1 "$runs/$name.log")"; continue; }
+			{ fail "$name" "exit status $?: $(last_word "$runs/$name.log")"; continue; }
 		"$bin/vramtrace" export --format json "$runs/$name.vramtrace" >"$work/seen" 2>>"$runs/$name.log" ||
-			{ fail "$name" "vramtrace export: $(tail -1 "$runs/$name.log")"; continue; }
+			{ fail "$name" "vramtrace export: $(last_word "$runs/$name.log")"; continue; }
 		if "$python" "$here/check_truth.py" "$runs/$name.truth" "$work/seen" >"$runs/$name.check" 2>&1; then
 			printf 'PASS  %-14s %s\n' "$name" "every call as the program made it" >>"$checks"
 		else
@@ -117,7 +123,7 @@ keep_results()
 	for name in train oom leak; do
 		[ "$(stat -c %s "$runs/${name}_native.vramtrace" 2>/dev/null || echo 1048576)" -lt 1048576 ] ||
 			fail "${name}_native" "its trace is not below 1 MiB"
-		cp "$runs/${name}_native.vramtrace" "$out/h200_$name.vramtrace" 2>/dev/null
+		[ "$(cat "$runs/${name}_native.status")" = 0 ] && cp "$runs/${name}_native.vramtrace" "$out/h200_$name.vramtrace"
 	done
 	tar -C "$runs" -czf "$out/runs.tar.gz" .
 }
