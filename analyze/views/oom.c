@@ -203,9 +203,11 @@ static int on_end(void *self, const struct vt_replay *replay, struct vt_err *err
 	for (uint32_t i = 0; i < vt_replay_device_count(replay); i++) {
 		struct vt_growth growth = vt_steps_growth(report->steps, i);
 
-		if (vt_session_wants(report->session, i) &&
-		    vt_growth_is_leak_like(&growth, vt_replay_device(replay, i)->reported_bytes))
-			report->growing = true;
+		if (!vt_session_wants(report->session, i) || report->growing ||
+		    !vt_growth_is_leak_like(&growth, vt_replay_device(replay, i)->reported_bytes))
+			continue;
+		report->growing = true;
+		report->growth = growth;
 	}
 	return 0;
 }

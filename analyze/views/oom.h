@@ -38,8 +38,9 @@ struct vt_oom_report {
 	struct vt_calls *calls;
 	struct vt_oom_story stories[VT_OOM_FULL_MAX];
 	unsigned nstories;
-	uint64_t ooms; /* on the devices that the session wants */
-	bool growing;  /* a device looked like leaking at the end of the pass */
+	uint64_t ooms;		 /* on the devices that the session wants */
+	bool growing;		 /* a device looked like leaking at the end of the pass */
+	struct vt_growth growth; /* of the first such device */
 };
 
 /* Runs the session's pass. The holder calls _done in any case; session is borrowed. */

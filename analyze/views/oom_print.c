@@ -169,6 +169,17 @@ static int print_story(const struct vt_oom_report *report, const struct vt_scree
 	return 0;
 }
 
+/* Without an error there is no advice that would say it. */
+static void print_growth(const struct vt_screen *screen, const struct vt_growth *growth)
+{
+	char rise[VT_FORMAT_MAX];
+
+	vt_screen_text(screen, 0,
+		       "What stays allocated rose at the end of each of the last %" PRIu64
+		       " optimizer steps, by %s in all: like a leak.",
+		       growth->rising, vt_format_bytes(rise, growth->rise_bytes));
+}
+
 int vt_oom_report_print(const struct vt_oom_report *report, const struct vt_screen *screen, uint64_t top,
 			struct vt_err *err)
 {
@@ -177,6 +188,8 @@ int vt_oom_report_print(const struct vt_oom_report *report, const struct vt_scre
 	if (!report->ooms)
 		vt_screen_text(screen, 0, "No out-of-memory error is in this trace%s.",
 			       report->session->device >= 0 ? " for that device" : "");
+	if (!report->ooms && report->growing)
+		print_growth(screen, &report->growth);
 	for (unsigned i = 0; i < report->nstories; i++) {
 		const struct vt_oom_story *story = &report->stories[i];
 		uint64_t skipped = i ? story->number - report->stories[i - 1].number - 1 : 0;

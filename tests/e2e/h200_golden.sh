@@ -19,4 +19,13 @@ for trace in "$source"/tests/data/h200_*.vramtrace; do
 	done
 	[ "$("$bin/vramtrace" export --format json "$trace" | wc -l)" -gt 10000 ] || { echo "FAIL  $name: JSON lines are missing"; failed=1; }
 done
+
+# Growth is told of the leak alone, and the exit status agrees.
+for name in train leak; do
+	"$bin/vramtrace" oom --fail-on growth "$source/tests/data/h200_$name.vramtrace" >"$work/text"
+	status=$?
+	tr '\n' ' ' <"$work/text" | grep -q 'the last 19 optimizer steps, by 1.70 GiB in all' && told=1 || told=0
+	[ "$name $status $told" = "train 0 0" ] || [ "$name $status $told" = "leak 1 1" ] ||
+		{ echo "FAIL  h200_$name: --fail-on growth: status $status, told $told"; failed=1; }
+done
 exit $failed
