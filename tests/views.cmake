@@ -25,5 +25,7 @@ if(NOT VT_SANITIZE)
   find_program(VT_PYTHON3 python3)
   add_test(NAME e2e.ops_key_averages COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/ops_key_averages.py
     $<TARGET_FILE:vramtrace>)
-  set_tests_properties(e2e.ops_key_averages PROPERTIES SKIP_RETURN_CODE 77)
+  add_test(NAME e2e.categories COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/categories.py
+    $<TARGET_FILE:vramtrace>)
+  set_tests_properties(e2e.ops_key_averages e2e.categories PROPERTIES SKIP_RETURN_CODE 77)
 endif()

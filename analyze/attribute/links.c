@@ -1,0 +1,364 @@
+/* links.c - see links.h. */
+#include "analyze/attribute/links.h"
+
+#include <stdlib.h>
+
+#include "schema/base/err.h"
+#include "schema/event.h"
+
+#define OPS_FIRST 64
+
+struct vt_link_block {
+	uint32_t index;
+	uint64_t serial;
+};
+
+/* The forward op that a sequence number stands for. */
+struct forward {
+	int64_t sequence;
+	uint64_t start_ns;
+	uint32_t node; /* 0: nothing here */
+	uint32_t stack;
+	uint32_t pass; /* vt_link_process.passes */
+};
+
+/* A thread as the framework numbers them. */
+struct vt_link_torch {
+	struct forward *ops; /* direct-mapped by sequence */
+	size_t room;	     /* a power of two, or 0 */
+	int64_t current;     /* the highest sequence that an op carried */
+	bool any;
+	uint64_t standing_ns;  /* begin of the last op with it */
+	bool standing_outside; /* of backward passes */
+	struct vt_buf waiting; /* struct vt_link_block, allocated under that op: did it make a node? */
+};
+
+/*
+ * What cuBLAS gets from PyTorch for each handle and stream: 32 MiB on compute capability 9.0, else 8 MiB + 128 KiB
+ * (aten/src/ATen/cuda/CublasHandlePool.cpp).
+ */
+static bool is_workspace_size(uint64_t bytes)
+{
+	return bytes == UINT64_C(32) << 20 || bytes == (UINT64_C(8) << 20) + (128 << 10);
+}
+
+struct vt_link_thread *vt_links_thread(struct vt_links *links, uint32_t process, uint32_t thread)
+{
+	uint32_t index = vt_idmap_add(&links->thread_map, (struct vt_idmap_key){ process, thread, 0 });
+
+	if (index == VT_IDMAP_NONE ||
+	    vt_array_reach((void **)&links->threads, &links->threads_room, index, sizeof(*links->threads)) < 0)
+		return NULL;
+	return &links->threads[index];
+}
+
+struct vt_link_process *vt_links_process(struct vt_links *links, uint32_t process)
+{
+	uint32_t index = vt_idmap_add(&links->process_map, (struct vt_idmap_key){ process, 0, 0 });
+
+	if (index == VT_IDMAP_NONE ||
+	    vt_array_reach((void **)&links->processes, &links->processes_room, index, sizeof(*links->processes)) < 0)
+		return NULL;
+	return &links->processes[index];
+}
+
+static struct vt_link_torch *find_torch(struct vt_links *links, uint32_t process, uint32_t thread)
+{
+	uint32_t index = vt_idmap_add(&links->torch_map, (struct vt_idmap_key){ process, thread, 0 });
+
+	if (index == VT_IDMAP_NONE ||
+	    vt_array_reach((void **)&links->torch, &links->torch_room, index, sizeof(*links->torch)) < 0)
+		return NULL;
+	return &links->torch[index];
+}
+
+static struct forward *slot(const struct vt_link_torch *torch, int64_t sequence)
+{
+	return &torch->ops[(uint64_t)sequence & (torch->room - 1)];
+}
+
+static int grow(struct vt_link_torch *torch)
+{
+	size_t room = torch->room ? torch->room * 2 : OPS_FIRST;
+	struct vt_link_torch larger = { .room = room, .ops = calloc(room, sizeof(*torch->ops)) };
+
+	if (!larger.ops)
+		return -VT_E_NOMEM;
+	for (size_t i = 0; i < torch->room; i++)
+		if (torch->ops[i].node)
+			*slot(&larger, torch->ops[i].sequence) = torch->ops[i];
+	free(torch->ops);
+	torch->ops = larger.ops;
+	torch->room = room;
+	return 0;
+}
+
+/* Makes room so that no op of this pass or the last one is overwritten, as far as the limit allows. */
+static struct forward *place(struct vt_link_torch *torch, int64_t sequence, uint32_t passes)
+{
+	if (!torch->room && grow(torch) < 0)
+		return NULL;
+	while (torch->room < VT_LINK_OPS_MAX) {
+		const struct forward *taken = slot(torch, sequence);
+
+		if (!taken->node || taken->sequence == sequence || taken->pass + 1 < passes)
+			break;
+		if (grow(torch) < 0)
+			return NULL;
+	}
+	return slot(torch, sequence);
+}
+
+static const struct forward *look_up(const struct vt_link_torch *torch, int64_t sequence)
+{
+	const struct forward *found = torch->room ? slot(torch, sequence) : NULL;
+
+	return found && found->node && found->sequence == sequence ? found : NULL;
+}
+
+/* What is known of the blocks that wait for it: whether the op they are from made a node. */
+static void settle_waiting(struct vt_links *links, struct vt_link_torch *torch, enum vt_made_node made)
+{
+	const struct vt_link_block *block = (const struct vt_link_block *)(const void *)torch->waiting.data;
+
+	for (size_t n = torch->waiting.bytes / sizeof(*block); n; n--, block++) {
+		struct vt_life *life = vt_lives_get(links->lives, block->index, block->serial);
+
+		if (life)
+			life->node = (uint8_t)made;
+	}
+	vt_buf_clear(&torch->waiting);
+}
+
+static int count_node(struct vt_links *links, uint32_t process_id, const struct vt_link_torch *torch)
+{
+	struct vt_link_process *process = vt_links_process(links, process_id);
+	int r = 0;
+
+	if (!process)
+		return -VT_E_NOMEM;
+	if (!torch->standing_outside)
+		return 0;
+	if (process->backward_ran)
+		process->passes++;
+	if (process->backward_ran || !process->nodes)
+		r = vt_step_times_forward(links->times, process_id, torch->standing_ns);
+	process->backward_ran = false;
+	process->nodes++;
+	return r;
+}
+
+/* An op with a sequence of its own ended: what does that say of those before it? */
+static int advance(struct vt_links *links, uint32_t process, struct vt_link_torch *torch, const struct vt_op *op,
+		   bool outside)
+{
+	int r = 0;
+
+	if (torch->any && op->sequence < torch->current)
+		return 0;
+	if (torch->any && op->sequence == torch->current) {
+		/* Around the one that stands, or after it, which then has made no node. */
+		if (op->start_ns <= torch->standing_ns)
+			return 0;
+		settle_waiting(links, torch, VT_NODE_NONE);
+	} else if (torch->any) {
+		settle_waiting(links, torch, VT_NODE_MADE);
+		r = count_node(links, process, torch);
+	}
+	torch->any = true;
+	torch->current = op->sequence;
+	torch->standing_ns = op->start_ns;
+	torch->standing_outside = outside;
+	return r;
+}
+
+static int enter_forward(struct vt_link_torch *torch, const struct vt_op *op, uint32_t stack, uint32_t passes)
+{
+	struct forward *forward = place(torch, op->sequence, passes);
+
+	if (!forward)
+		return -VT_E_NOMEM;
+	if (forward->node && forward->sequence == op->sequence && forward->start_ns >= op->start_ns &&
+	    forward->pass == passes) {
+		forward->stack = forward->stack ? forward->stack : stack;
+		return 0;
+	}
+	*forward = (struct forward){ op->sequence, op->start_ns, op->node, stack, passes };
+	return 0;
+}
+
+/* The blocks that were allocated while the op ran take its sequence, unless an op inside had one. */
+static int give_sequence(struct vt_links *links, struct vt_link_thread *thread, struct vt_link_torch *torch,
+			 const struct vt_op *op)
+{
+	const struct vt_link_block *list = (const struct vt_link_block *)(const void *)thread->pending.data;
+
+	for (size_t i = thread->pending.bytes / sizeof(*list); i-- > 0;) {
+		struct vt_life *life = vt_lives_get(links->lives, list[i].index, list[i].serial);
+
+		if (!life)
+			continue;
+		if (life->block.alloc_ns < op->start_ns)
+			break;
+		if (life->sequence >= 0)
+			continue;
+		life->sequence = op->sequence;
+		life->torch_thread = op->torch_thread;
+		life->node = op->sequence < torch->current ? VT_NODE_MADE : VT_NODE_UNKNOWN;
+		if (op->sequence == torch->current && vt_buf_append(&torch->waiting, &list[i], sizeof(list[i])) < 0)
+			return -VT_E_NOMEM;
+	}
+	return 0;
+}
+
+static int on_forward(struct vt_links *links, uint32_t process_id, const struct vt_op *op, bool outside)
+{
+	struct vt_link_torch *torch = find_torch(links, process_id, op->torch_thread);
+	const struct vt_link_process *process = vt_links_process(links, process_id);
+	struct vt_link_thread *thread = vt_links_thread(links, process_id, op->thread);
+	uint32_t stack;
+	int r;
+
+	if (!torch || !process || !thread)
+		return -VT_E_NOMEM;
+	stack = thread->last_alloc_ns >= op->start_ns ? thread->last_stack : 0;
+	r = advance(links, process_id, torch, op, outside);
+	if (!r)
+		r = enter_forward(torch, op, stack, process->passes);
+	if (!r)
+		r = give_sequence(links, thread, torch, op);
+	return r;
+}
+
+/* What was allocated since then belongs to the forward op of the node that ran last. */
+static void give_forward(struct vt_links *links, const struct vt_link_thread *thread, uint64_t since_ns)
+{
+	const struct vt_link_block *list = (const struct vt_link_block *)(const void *)thread->pending.data;
+
+	for (size_t i = thread->pending.bytes / sizeof(*list); thread->node_op && i-- > 0;) {
+		struct vt_life *life = vt_lives_get(links->lives, list[i].index, list[i].serial);
+
+		if (!life)
+			continue;
+		if (life->block.alloc_ns < since_ns)
+			break;
+		/* What is computed again has lines of its own. */
+		if (life->forward_op || (life->frames_flags & VT_FRAMES_RECOMPUTE))
+			continue;
+		life->forward_op = thread->node_op;
+		life->forward_stack = thread->node_stack;
+	}
+}
+
+/* A node of the graph ran: what was allocated meanwhile belongs to the forward op that made it. */
+static int on_backward(struct vt_links *links, uint32_t process, const struct vt_op *op)
+{
+	struct vt_link_torch *torch = find_torch(links, process, op->forward_thread);
+	struct vt_link_thread *thread = vt_links_thread(links, process, op->thread);
+	const struct forward *forward;
+
+	if (!torch || !thread)
+		return -VT_E_NOMEM;
+	if (torch->any && torch->current == op->sequence)
+		settle_waiting(links, torch, VT_NODE_MADE);
+	forward = look_up(torch, op->sequence);
+	thread->node_op = forward ? forward->node : 0;
+	thread->node_stack = forward ? forward->stack : 0;
+	thread->node_ended = true;
+	give_forward(links, thread, op->start_ns);
+	return 0;
+}
+
+int vt_links_birth(struct vt_links *links, uint32_t index)
+{
+	struct vt_life *life = vt_lives_at(links->lives, index);
+	const struct vt_link_block pending = { index, life->block.serial };
+	struct vt_link_process *process = vt_links_process(links, life->process);
+	struct vt_link_thread *thread = vt_links_thread(links, life->process, life->block.thread);
+
+	if (!process || !thread)
+		return -VT_E_NOMEM;
+	life->sequence = -1;
+	life->tops = thread->tops;
+	life->passes = process->passes;
+	life->nodes = process->nodes;
+	life->optimizer_steps = process->optimizer_steps;
+	if (thread->autograd && !life->block.stack)
+		life->scope_flags |= VT_SCOPE_BACKWARD;
+	if (life->scope_flags & VT_SCOPE_MATMUL && is_workspace_size(life->block.size_bytes))
+		life->workspace = ++thread->workspaces <= 2;
+	/* The engine sums up what a node gave, to the shape of its input, when the node itself has ended. */
+	if ((life->scope_flags & VT_SCOPE_ENGINE) && thread->node_ended) {
+		life->forward_op = thread->node_op;
+		life->forward_stack = thread->node_stack;
+	}
+	thread->last_alloc_ns = life->block.alloc_ns;
+	thread->last_stack = life->block.stack;
+	if (!life->block.op || (life->scope_flags & VT_SCOPE_RANGE)) {
+		/* No op is open: those before have ended. */
+		vt_buf_clear(&thread->pending);
+		return 0;
+	}
+	return vt_buf_append(&thread->pending, &pending, sizeof(pending));
+}
+
+static int end_op(struct vt_links *links, uint32_t process_id, const struct vt_op *op, const struct vt_scope *scope)
+{
+	struct vt_link_process *process = vt_links_process(links, process_id);
+	struct vt_link_thread *thread = vt_links_thread(links, process_id, op->thread);
+	bool backward = scope->flags & VT_SCOPE_BACKWARD;
+
+	if (!process || !thread)
+		return -VT_E_NOMEM;
+	thread->tops += scope->top == op->node;
+	thread->in_backward = backward;
+	process->backward_ran |= backward;
+	process->last_was_backward = backward;
+	if (backward && op->forward_thread && !thread->last_stack)
+		thread->autograd = true;
+	/* Until the engine's own range ends. */
+	if (scope->flags & VT_SCOPE_IS_ENGINE)
+		thread->node_ended = false;
+	if (scope->flags & VT_SCOPE_OUTERMOST)
+		vt_buf_clear(&thread->pending);
+	if (scope->flags & VT_SCOPE_IS_PROFILER_STEP)
+		return vt_step_times_profiler(links->times, process_id, scope->profiler_step, op->start_ns, op->end_ns);
+	if (!(scope->flags & VT_SCOPE_IS_STEP))
+		return 0;
+	process->optimizer_steps++;
+	return vt_step_times_optimizer(links->times, process_id,
+				       vt_symbols_op_name_key(links->scopes->symbols, process_id, op->node),
+				       op->end_ns);
+}
+
+int vt_links_op(struct vt_links *links, uint32_t process, const struct vt_op *op)
+{
+	struct vt_op_info info;
+	struct vt_scope scope;
+	int r = vt_scopes_op(links->scopes, process, op->node, &scope);
+
+	if (r < 0)
+		return r;
+	vt_symbols_op(links->scopes->symbols, process, op->node, &info);
+	if (op->sequence >= 0 && op->forward_thread)
+		r = on_backward(links, process, op);
+	else if (op->sequence >= 0 && info.scope != VT_op_scope_USER)
+		r = on_forward(links, process, op, !(scope.flags & VT_SCOPE_BACKWARD));
+	return r < 0 ? r : end_op(links, process, op, &scope);
+}
+
+void vt_links_done(struct vt_links *links)
+{
+	for (uint32_t i = 0; i < links->thread_map.count; i++)
+		vt_buf_done(&links->threads[i].pending);
+	for (uint32_t i = 0; i < links->torch_map.count; i++) {
+		vt_buf_done(&links->torch[i].waiting);
+		free(links->torch[i].ops);
+	}
+	vt_idmap_done(&links->thread_map);
+	vt_idmap_done(&links->torch_map);
+	vt_idmap_done(&links->process_map);
+	free(links->threads);
+	free(links->torch);
+	free(links->processes);
+}

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""categories.py VRAMTRACE [--device cuda] [--model NAME] [--verbose] - categories against torch.profiler's own.
+
+Trains small models under both, and compares what each block was for that is live at the peak of torch.profiler's
+memory timeline: block by block (address and size), weighed by bytes. torch.profiler follows the data flow and knows the
+module's and the optimizer's tensors from its Python tracer: it is taken for the truth. At least 95% must agree.
+
+Needs a Python with torch (this one, or $VT_TORCH_PYTHON); exit status 77 without.
+"""
+import argparse
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+MODELS = ("mlp", "transformer", "checkpoint", "resnet")
+AGREE_MIN = 0.95
+
+# Their category: those of ours that mean the same. What the profiler calls autograd detail is all that a backward pass
+# makes and drops; what checkpointing computes again is among it.
+SAME = {
+    "PARAMETER": {"parameter"},
+    "GRADIENT": {"gradient"},
+    "OPTIMIZER_STATE": {"optimizer_state"},
+    "ACTIVATION": {"activation"},
+    "INPUT": {"input"},
+    "TEMPORARY": {"temporary"},
+    "AUTOGRAD_DETAIL": {"temporary", "recomputed_activation"},
+}
+
+PROGRAM = r'''
+import json, sys, torch
+from torch import nn
+from torch.profiler import profile, ProfilerActivity
+from torch.utils.checkpoint import checkpoint
+
+name, device, out = sys.argv[1:]
+torch.manual_seed(0)
+torch.set_num_threads(1)
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        y = self.norm1(x)
+        x = x + self.attention(y, y, y, need_weights=True)[0]
+        return x + self.mlp(self.norm2(x))
+
+
+class Transformer(nn.Module):
+    def __init__(self, layers, width, words, again):
+        super().__init__()
+        self.embedding = nn.Embedding(words, width)
+        self.blocks = nn.ModuleList(Block(width, 4) for _ in range(layers))
+        self.head = nn.Linear(width, words)
+        self.again = again
+
+    def forward(self, x):
+        x = self.embedding(x)
+        for block in self.blocks:
+            x = checkpoint(block, x, use_reentrant=False) if self.again else block(x)
+        return self.head(x)
+
+
+class Residual(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.a, self.b = (nn.Conv2d(channels, channels, 3, padding=1, bias=False) for _ in range(2))
+        self.norm_a, self.norm_b = nn.BatchNorm2d(channels), nn.BatchNorm2d(channels)
+
+    def forward(self, x):
+        return torch.relu(x + self.norm_b(self.b(torch.relu(self.norm_a(self.a(x))))))
+
+
+def mlp():
+    model = nn.Sequential(nn.Linear(256, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
+    return model, lambda p: torch.optim.SGD(p, 0.01, momentum=0.9), lambda: torch.randn(512, 256), (512,), 10
+
+
+def transformer(again=False):
+    model = Transformer(4, 128, 1000, again)
+    return model, torch.optim.AdamW, lambda: torch.randint(0, 1000, (8, 64)), (8, 64), 1000
+
+
+def resnet():
+    try:
+        from torchvision.models import resnet50
+        model, side = resnet50(), 224
+    except ImportError:
+        model = nn.Sequential(nn.Conv2d(3, 32, 3, padding=1), *[Residual(32) for _ in range(4)],
+                              nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10))
+        side = 32
+    return model, lambda p: torch.optim.SGD(p, 0.01, momentum=0.9), lambda: torch.randn(8, 3, side, side), (8,), 10
+
+
+def train():
+    model, optimizer, data, shape, classes = {"mlp": mlp, "transformer": transformer, "resnet": resnet,
+                                              "checkpoint": lambda: transformer(True)}[name]()
+    model = model.to(device)
+    optimizer = optimizer(model.parameters())
+    for _ in range(3):
+        x, y = data().to(device), torch.randint(0, classes, shape).to(device)
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x).flatten(0, -2), y.flatten())
+        loss.backward()
+        optimizer.step()
+
+
+first = torch.empty(1, device=device)  # the recording of ops begins with the first allocation
+activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if device == "cuda" else [])
+with profile(activities=activities, record_shapes=True, with_stack=True, profile_memory=True) as prof:
+    train()
+
+memory = prof._memory_profile()
+categories = memory._categories
+live, total, peak, best = {}, 0, -1, {}
+for time, action, (key, version), size in memory.timeline:
+    if key.device.type != device:
+        continue
+    kind, begins = action.name, action.name in ("PREEXISTING", "CREATE")
+    total += size if begins else -abs(size) if kind == "DESTROY" else 0
+    # Memory that was seen in no tensor counts, but has no address here.
+    ident = (key.id, key.storage.ptr) if hasattr(key, "id") else None
+    if ident and begins:
+        live[ident] = [key, version, size]
+    elif kind == "INCREMENT_VERSION" and ident in live:
+        live[ident][1] = version + 1
+    elif kind == "DESTROY":
+        live.pop(ident, None)
+    if total > peak:
+        peak = total
+        best = {k: list(v) for k, v in live.items()}
+rows = []
+for key, version, size in best.values():
+    category = categories.get(key, version)
+    rows.append({"address": key.storage.ptr, "size": size, "category": category.name if category else None})
+json.dump({"peak": peak, "blocks": rows}, open(out, "w"))
+'''
+
+
+def run(vramtrace, python, name, device, work):
+    program, truth = os.path.join(work, "program.py"), os.path.join(work, name + ".json")
+    trace = os.path.join(work, name + ".vramtrace")
+    with open(program, "w") as f:
+        f.write(PROGRAM)
+    record = [vramtrace, "record", "-o", trace] + (["--host"] if device == "cpu" else [])
+    subprocess.run(record + ["--", python, program, name, device, truth], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    tree = subprocess.run([vramtrace, "tree", "--by", "block,category", "--json", trace], check=True,
+                          capture_output=True)
+    with open(truth) as f:
+        return json.load(f), json.loads(tree.stdout)
+
+
+def our_blocks(tree, device):
+    """(address, size) -> category, of the device that holds most."""
+    devices = [d for d in tree["devices"] if d["device_type"] == device]
+    nodes = max(devices, key=lambda d: d["nodes"][0]["live_bytes"])["nodes"]
+    labels = {n["node"]: n["label"] for n in nodes}
+    blocks = {}
+    for node in nodes:
+        if node["self_count"]:
+            words = labels[node["parent"]].split()
+            blocks[int(words[0], 16), int(words[1])] = node["label"]
+    return blocks
+
+
+def compare(name, truth, tree, device, verbose):
+    ours, agree, judged, missing = our_blocks(tree, device), 0, 0, 0
+    pairs = collections.Counter()
+    for block in truth["blocks"]:
+        mine = ours.get((block["address"], block["size"]))
+        pairs[block["category"], mine] += block["size"]
+        if mine is None:
+            missing += block["size"]
+        if block["category"]:
+            judged += block["size"]
+            agree += block["size"] if mine in SAME[block["category"]] else 0
+    held = sum(size for _, size in ours)
+    share = agree / judged if judged else 0
+    print("%-12s %5.1f%% agree of %.2f MiB that the profiler judges; %.2f MiB at its peak, %.2f MiB at ours; "
+          "%.2f MiB of its blocks not live at our peak"
+          % (name, 100 * share, judged / 2**20, truth["peak"] / 2**20, held / 2**20, missing / 2**20))
+    if verbose or share < AGREE_MIN:
+        for (theirs, mine), size in pairs.most_common():
+            print("    %10.3f MiB  profiler %-16s vramtrace %s" % (size / 2**20, theirs, mine))
+    return share >= AGREE_MIN and judged >= truth["peak"] / 2
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("vramtrace")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--model", action="append")
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    python = os.environ.get("VT_TORCH_PYTHON", sys.executable)
+    if subprocess.run([python, "-c", "import torch.profiler._memory_profiler"], capture_output=True).returncode:
+        print("SKIPPED: %s has no torch with a memory profiler; set VT_TORCH_PYTHON" % python)
+        return 77
+    good = True
+    with tempfile.TemporaryDirectory(prefix="vt-categories.") as work:
+        for name in options.model or MODELS:
+            truth, tree = run(os.path.abspath(options.vramtrace), python, name, options.device, work)
+            good &= compare(name, truth, tree, options.device, options.verbose)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
