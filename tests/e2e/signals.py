@@ -58,7 +58,8 @@ def test_deadly():
 
 def test_stop_and_continue():
     """SIGTSTP to the recorder stops both, SIGCONT lets both go on."""
-    process = start(path("stop.vramtrace"), "sh", "-c", "echo ready; exec sleep 100")
+    # In a process group of its own: in an orphaned one, as a CI runner may be, SIGTSTP stops nobody.
+    process = start(path("stop.vramtrace"), "sh", "-c", "echo ready; exec sleep 100", preexec_fn=lambda: os.setpgid(0, 0))
     process.stdout.readline()
     program = child_of(process.pid)
     process.send_signal(signal.SIGTSTP)
