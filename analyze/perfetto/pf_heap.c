@@ -52,7 +52,15 @@ void vt_pf_heaps_done(struct vt_pf_heaps *heaps)
 	heaps->count = 0;
 }
 
-/* What the heap of one device is written with. */
+/* What a call stack held at the dump before, and what it has given back so far. */
+struct stack_state {
+	uint64_t bytes, blocks;		      /* of the dump under way */
+	uint64_t live, live_blocks;	      /* of the dump before */
+	uint64_t freed, freed_blocks;	      /* so far */
+	uint64_t allocated, allocated_blocks; /* in the whole replay */
+};
+
+/* What the heap of one device is written with. Several groups may read as one call stack. */
 struct heap_writer {
 	struct vt_pf_sequence sequence;
 	const struct vt_groups *groups;
@@ -60,10 +68,9 @@ struct heap_writer {
 	uint32_t pid;
 	char name[64];
 	uint64_t index;
-	uint64_t *live; /* by group, at the dump before */
-	uint64_t *live_blocks;
-	uint64_t *freed; /* by group, so far */
-	uint64_t *freed_blocks;
+	uint64_t *stack_of;	    /* by group: its stack's iid; 0: of another device */
+	struct stack_state *stacks; /* by iid - 1 */
+	size_t count;
 };
 
 static void write_samples(struct heap_writer *writer, Pf__ProfilePacket__HeapSample **samples, size_t count,
@@ -91,62 +98,80 @@ static void write_samples(struct heap_writer *writer, Pf__ProfilePacket__HeapSam
 	vt_pf_write(&writer->sequence, &packet, time_ns);
 }
 
-/* Totals of a group that rise from dump to dump and leave exactly the live bytes. */
-static void fill_sample(struct heap_writer *writer, uint32_t group_index, uint64_t bytes, uint64_t blocks,
-			Pf__ProfilePacket__HeapSample *sample)
+/* Totals that rise from dump to dump and leave exactly the live bytes. */
+static void fill_sample(struct stack_state *stack, uint64_t iid, bool is_last, Pf__ProfilePacket__HeapSample *sample)
 {
-	struct vt_group group = vt_groups_get(writer->groups, group_index);
-
-	if (bytes < writer->live[group_index])
-		writer->freed[group_index] += writer->live[group_index] - bytes;
-	if (blocks < writer->live_blocks[group_index])
-		writer->freed_blocks[group_index] += writer->live_blocks[group_index] - blocks;
-	writer->live[group_index] = bytes;
-	writer->live_blocks[group_index] = blocks;
+	if (stack->bytes < stack->live)
+		stack->freed += stack->live - stack->bytes;
+	if (stack->blocks < stack->live_blocks)
+		stack->freed_blocks += stack->live_blocks - stack->blocks;
+	stack->live = stack->bytes;
+	stack->live_blocks = stack->blocks;
+	if (is_last && stack->allocated - stack->bytes > stack->freed &&
+	    stack->allocated_blocks - stack->blocks >= stack->freed_blocks) {
+		stack->freed = stack->allocated - stack->bytes;
+		stack->freed_blocks = stack->allocated_blocks - stack->blocks;
+	}
 	pf__profile_packet__heap_sample__init(sample);
 	sample->has_callstack_id = sample->has_self_allocated = sample->has_self_freed = 1;
 	sample->has_alloc_count = sample->has_free_count = 1;
-	sample->callstack_id = vt_pf_callstack(&writer->sequence, writer->process, group.op, group.stack);
-	sample->self_allocated = writer->freed[group_index] + bytes;
-	sample->self_freed = writer->freed[group_index];
-	sample->alloc_count = writer->freed_blocks[group_index] + blocks;
-	sample->free_count = writer->freed_blocks[group_index];
+	sample->callstack_id = iid;
+	sample->self_allocated = stack->freed + stack->bytes;
+	sample->self_freed = stack->freed;
+	sample->alloc_count = stack->freed_blocks + stack->blocks;
+	sample->free_count = stack->freed_blocks;
 }
 
-/* Every group of the device that ever held anything is in each dump: what is not named keeps its old value. */
+/* Every stack of the device that ever held anything is in each dump: what is not named keeps its old value. */
 static int write_dump(struct heap_writer *writer, const struct vt_pf_heap_dump *dump, bool is_last, struct vt_err *err)
 {
-	uint32_t count = vt_groups_count(writer->groups);
 	VT_CLEANUP(vt_freep) Pf__ProfilePacket__HeapSample *samples = calloc(SAMPLES_PER_PACKET, sizeof(*samples));
 	VT_CLEANUP(vt_freep) Pf__ProfilePacket__HeapSample **list = calloc(SAMPLES_PER_PACKET, sizeof(*list));
-	size_t at = 0;
 	size_t n = 0;
 
 	if (!samples || !list)
 		return vt_err_set(err, VT_E_NOMEM, "out of memory for a heap profile");
-	for (uint32_t i = 0; i < count; i++) {
-		bool is_held = at < dump->count && dump->values[at].group == i;
-		uint64_t bytes = is_held ? dump->values[at].bytes : 0;
-		uint64_t blocks = is_held ? dump->values[at].blocks : 0;
-		struct vt_group group = vt_groups_get(writer->groups, i);
+	for (size_t i = 0; i < writer->count; i++)
+		writer->stacks[i].bytes = writer->stacks[i].blocks = 0;
+	for (size_t i = 0; i < dump->count; i++) {
+		struct stack_state *stack = &writer->stacks[writer->stack_of[dump->values[i].group] - 1];
 
-		at += is_held;
-		if (group.device != dump->device || (!group.op && !group.stack))
-			continue;
-		if (is_last && group.allocated_bytes - bytes > writer->freed[i]) {
-			writer->freed[i] = group.allocated_bytes - bytes;
-			writer->freed_blocks[i] = group.allocs - blocks;
-			writer->live[i] = bytes;
-			writer->live_blocks[i] = blocks;
-		}
+		stack->bytes += dump->values[i].bytes;
+		stack->blocks += dump->values[i].blocks;
+	}
+	for (size_t i = 0; i < writer->count; i++) {
 		list[n] = &samples[n];
-		fill_sample(writer, i, bytes, blocks, &samples[n]);
+		fill_sample(&writer->stacks[i], i + 1, is_last, &samples[n]);
 		if (++n == SAMPLES_PER_PACKET) {
 			write_samples(writer, list, n, dump->time_ns, true);
 			n = 0;
 		}
 	}
 	write_samples(writer, list, n, dump->time_ns, false);
+	return 0;
+}
+
+/* Gives each group of the device its call stack, and sums up over the groups of one. */
+static int collect_stacks(struct heap_writer *writer, uint32_t device, struct vt_err *err)
+{
+	uint32_t count = vt_groups_count(writer->groups);
+
+	writer->stack_of = calloc((size_t)count + 1, sizeof(*writer->stack_of));
+	writer->stacks = calloc((size_t)count + 1, sizeof(*writer->stacks));
+	if (!writer->stack_of || !writer->stacks)
+		return vt_err_set(err, VT_E_NOMEM, "out of memory for a heap profile of %u call stacks", count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct vt_group group = vt_groups_get(writer->groups, i);
+		uint64_t iid;
+
+		if (group.device != device)
+			continue;
+		iid = vt_pf_callstack(&writer->sequence, writer->process, group.op, group.stack);
+		writer->stack_of[i] = iid ? iid : vt_pf_callstack_none(&writer->sequence);
+		writer->stacks[writer->stack_of[i] - 1].allocated += group.allocated_bytes;
+		writer->stacks[writer->stack_of[i] - 1].allocated_blocks += group.allocs;
+	}
+	writer->count = writer->sequence.next_callstack;
 	return 0;
 }
 
@@ -165,7 +190,8 @@ static int write_dumps(struct heap_writer *writer, struct vt_pf_heaps *heaps, ui
 	size_t n = 0;
 	int r = 0;
 
-	list[n++] = peak;
+	if (peak->time_ns >= heaps->from_ns)
+		list[n++] = peak;
 	for (size_t i = 0; i < heaps->count; i++)
 		if (heaps->dumps[i].device == device)
 			list[n++] = &heaps->dumps[i];
@@ -183,25 +209,20 @@ static int write_device(struct vt_pf_heaps *heaps, struct heap_writer *writer, c
 			uint32_t device, struct vt_err *err)
 {
 	const struct vt_device *state = vt_replay_device(replay, device);
-	uint32_t count = vt_groups_count(writer->groups);
-	VT_CLEANUP(vt_freep) uint64_t *values = calloc((size_t)count * 4 + 1, sizeof(*values));
 	struct vt_pf_heap_dump peak = { 0 };
 	struct vt_pf_heap_dump end = { 0 };
-	int r = fill_dump(&peak, writer->groups, device, state->peak_allocated_ns + 1 + device, AT_PEAK, err);
+	int r = collect_stacks(writer, device, err);
 
 	if (r == 0)
+		r = fill_dump(&peak, writer->groups, device, state->peak_allocated_ns + 1 + device, AT_PEAK, err);
+	if (r == 0)
 		r = fill_dump(&end, writer->groups, device, vt_replay_last_ns(replay) + 1 + device, NOW, err);
-	if (r == 0 && !values)
-		r = vt_err_set(err, VT_E_NOMEM, "out of memory for a heap profile");
-	if (r == 0) {
-		writer->live = values;
-		writer->live_blocks = values + count;
-		writer->freed = values + 2 * (size_t)count;
-		writer->freed_blocks = values + 3 * (size_t)count;
+	if (r == 0)
 		r = write_dumps(writer, heaps, device, &peak, &end, err);
-	}
 	free(peak.values);
 	free(end.values);
+	free(writer->stack_of);
+	free(writer->stacks);
 	return r;
 }
 
@@ -224,7 +245,7 @@ int vt_pf_heaps_write(struct vt_pf_heaps *heaps, const struct vt_groups *groups,
 		else
 			(void)snprintf(writer.name, sizeof(writer.name), "cuda.gpu%d", state->device);
 		vt_pf_sequence_begin(&writer.sequence, tracks->sequence->output, tracks->sequence->symbols,
-				     first_sequence + device, clocks, false);
+				     first_sequence + device, clocks, 0);
 		r = write_device(heaps, &writer, replay, device, err);
 		vt_pf_sequence_done(&writer.sequence);
 	}

@@ -31,6 +31,7 @@ struct vt_pf_heap_dump {
 };
 
 struct vt_pf_heaps {
+	uint64_t from_ns; /* a peak before this is left out */
 	struct vt_pf_heap_dump dumps[VT_PF_OOM_DUMPS_MAX];
 	size_t count;
 };

@@ -2,6 +2,7 @@
 #include "analyze/perfetto/pf_sequence.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "schema/base/bits.h"
@@ -31,38 +32,42 @@ int vt_pf_output_done(struct vt_pf_output *output, struct vt_err *err)
 	if (!output->failed && fflush(output->file) != 0)
 		output->failed = true;
 	vt_buf_done(&output->buf);
-	return output->failed ? vt_err_set(err, VT_E_IO, "the Perfetto trace cannot be written: %s", strerror(errno)) : 0;
+	return output->failed ? vt_err_set(err, VT_E_IO, "the Perfetto trace cannot be written: %s", strerror(errno))
+			      : 0;
 }
 
-static void put_packet(struct vt_pf_output *output, const Pf__TracePacket *packet)
+/* Tag and length of Trace.packet, then room for the packet itself; NULL: failed. */
+static uint8_t *open_packet(struct vt_pf_output *output, size_t size)
 {
-	size_t size = pf__trace_packet__get_packed_size(packet);
-	uint8_t head[12] = { 0x0a };
-	size_t n = 1;
+	uint8_t *at;
 
 	if (output->failed)
-		return;
-	for (size_t rest = size; n < sizeof(head); rest >>= 7) {
-		head[n++] = (uint8_t)((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
-		if (rest <= 0x7f)
-			break;
-	}
-	if (vt_buf_reserve(&output->buf, n + size) < 0) {
+		return NULL;
+	if (vt_buf_reserve(&output->buf, size + 1 + VT_VARINT_MAX) < 0) {
 		output->failed = true;
 		errno = ENOMEM;
-		return;
+		return NULL;
 	}
-	memcpy(output->buf.data + output->buf.bytes, head, n);
-	(void)pf__trace_packet__pack(packet, output->buf.data + output->buf.bytes + n);
-	output->buf.bytes += n + size;
+	at = output->buf.data + output->buf.bytes;
+	*at++ = 1 << 3 | VT_PF_WIRE_BYTES;
+	return vt_varint_put(at, size);
+}
+
+static void close_packet(struct vt_pf_output *output, const uint8_t *end)
+{
+	size_t bytes = (size_t)(end - (output->buf.data + output->buf.bytes));
+
+	output->buf.bytes += bytes;
+	output->bytes += bytes;
 	output->packets++;
-	output->bytes += n + size;
 	if (output->buf.bytes >= FLUSH_BYTES)
 		flush(output);
 }
 
 void vt_pf_write(struct vt_pf_sequence *sequence, Pf__TracePacket *packet, uint64_t time_ns)
 {
+	uint8_t *at;
+
 	packet->has_trusted_packet_sequence_id = 1;
 	packet->trusted_packet_sequence_id = sequence->id;
 	packet->has_sequence_flags = 1;
@@ -70,12 +75,45 @@ void vt_pf_write(struct vt_pf_sequence *sequence, Pf__TracePacket *packet, uint6
 	if (time_ns) {
 		packet->has_timestamp = 1;
 		packet->timestamp = time_ns;
-		if (sequence->is_incremental) {
-			packet->timestamp = time_ns > sequence->last_ns ? time_ns - sequence->last_ns : 0;
-			sequence->last_ns += packet->timestamp;
+		packet->has_timestamp_clock_id = time_ns < sequence->last_ns;
+		packet->timestamp_clock_id = BUILTIN_MONOTONIC;
+		if (time_ns >= sequence->last_ns) {
+			packet->timestamp = time_ns - sequence->last_ns;
+			sequence->last_ns = time_ns;
 		}
 	}
-	put_packet(sequence->output, packet);
+	at = open_packet(sequence->output, pf__trace_packet__get_packed_size(packet));
+	if (at)
+		close_packet(sequence->output, at + pf__trace_packet__pack(packet, at));
+}
+
+void vt_pf_write_event(struct vt_pf_sequence *sequence, uint32_t field, const struct vt_pf_event *event,
+		       uint64_t time_ns)
+{
+	static const uint8_t absolute[] = { 0xd0, 0x03, BUILTIN_MONOTONIC }; /* timestamp_clock_id = 58 */
+	bool is_back = time_ns < sequence->last_ns;
+	uint64_t timestamp = is_back ? time_ns : time_ns - sequence->last_ns;
+	uint64_t tag = (uint64_t)field << 3 | VT_PF_WIRE_BYTES;
+	size_t size = vt_varint_bytes(tag) + vt_varint_bytes(event->bytes) + event->bytes + 1 +
+		      vt_varint_bytes(timestamp) + (is_back ? sizeof(absolute) : 0) + sequence->tail_bytes;
+	uint8_t *at = open_packet(sequence->output, size);
+
+	if (!at)
+		return;
+	at = vt_varint_put(at, tag);
+	at = vt_varint_put(at, event->bytes);
+	memcpy(at, event->data, event->bytes);
+	at += event->bytes;
+	*at++ = 8 << 3 | VT_PF_WIRE_VARINT; /* timestamp */
+	at = vt_varint_put(at, timestamp);
+	if (is_back) {
+		memcpy(at, absolute, sizeof(absolute));
+		at += sizeof(absolute);
+	} else {
+		sequence->last_ns = time_ns;
+	}
+	memcpy(at, sequence->tail, sequence->tail_bytes);
+	close_packet(sequence->output, at + sequence->tail_bytes);
 }
 
 /*
@@ -107,7 +145,7 @@ static void write_clocks(struct vt_pf_sequence *sequence, const struct vt_pf_clo
 		clock[i].has_is_incremental = clock[i].is_incremental = values[i].id == VT_PF_CLOCK_INCREMENTAL;
 		list[i] = &clock[i];
 	}
-	snapshot.n_clocks = sequence->is_incremental ? 5 : 4;
+	snapshot.n_clocks = VT_ARRAY_SIZE(values);
 	snapshot.clocks = list;
 	snapshot.has_primary_trace_clock = 1;
 	snapshot.primary_trace_clock = BUILTIN_MONOTONIC;
@@ -115,21 +153,39 @@ static void write_clocks(struct vt_pf_sequence *sequence, const struct vt_pf_clo
 	vt_pf_write(sequence, &packet, 0);
 }
 
+/* Ends every packet of the sequence: trusted_packet_sequence_id = 10, sequence_flags = 13. */
+static void make_tail(struct vt_pf_sequence *sequence)
+{
+	uint8_t *at = sequence->tail;
+
+	*at++ = 10 << 3 | VT_PF_WIRE_VARINT;
+	at = vt_varint_put(at, sequence->id);
+	*at++ = 13 << 3 | VT_PF_WIRE_VARINT;
+	*at++ = PF__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_NEEDS_INCREMENTAL_STATE;
+	sequence->tail_bytes = (size_t)(at - sequence->tail);
+}
+
 void vt_pf_sequence_begin(struct vt_pf_sequence *sequence, struct vt_pf_output *output,
 			  const struct vt_symbols *symbols, uint32_t id, const struct vt_pf_clocks *clocks,
-			  bool is_incremental)
+			  uint64_t default_track)
 {
 	Pf__TracePacketDefaults defaults = PF__TRACE_PACKET_DEFAULTS__INIT;
+	Pf__TrackEventDefaults event_defaults = PF__TRACK_EVENT_DEFAULTS__INIT;
 	Pf__TracePacket packet = PF__TRACE_PACKET__INIT;
 
-	*sequence = (struct vt_pf_sequence){ .output = output,
-					     .symbols = symbols,
-					     .id = id,
-					     .is_incremental = is_incremental,
-					     .last_ns = clocks->monotonic_ns,
-					     .seed = vt_hash_seed() };
+	*sequence = (struct vt_pf_sequence){
+		.output = output, .symbols = symbols, .id = id, .last_ns = clocks->monotonic_ns, .seed = vt_hash_seed()
+	};
+	make_tail(sequence);
 	defaults.has_timestamp_clock_id = 1;
-	defaults.timestamp_clock_id = is_incremental ? VT_PF_CLOCK_INCREMENTAL : BUILTIN_MONOTONIC;
+	defaults.timestamp_clock_id = VT_PF_CLOCK_INCREMENTAL;
+	if (default_track) {
+		event_defaults.has_track_uuid = 1;
+		event_defaults.track_uuid = default_track;
+		event_defaults.n_extra_counter_track_uuids = 1;
+		event_defaults.extra_counter_track_uuids = &default_track;
+		defaults.track_event_defaults = &event_defaults;
+	}
 	packet.trace_packet_defaults = &defaults;
 	packet.sequence_flags = PF__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_INCREMENTAL_STATE_CLEARED;
 	packet.has_first_packet_on_sequence = packet.first_packet_on_sequence = 1;
@@ -143,9 +199,11 @@ void vt_pf_sequence_done(struct vt_pf_sequence *sequence)
 		vt_map_done(&sequence->names[i]);
 	vt_idmap_done(&sequence->frames);
 	vt_idmap_done(&sequence->callstacks);
+	vt_map_done(&sequence->frame_lists);
+	free(sequence->callstack_iids);
 }
 
-static void write_interned(struct vt_pf_sequence *sequence, Pf__InternedData *data)
+void vt_pf_write_interned(struct vt_pf_sequence *sequence, Pf__InternedData *data)
 {
 	Pf__TracePacket packet = PF__TRACE_PACKET__INIT;
 
@@ -153,20 +211,25 @@ static void write_interned(struct vt_pf_sequence *sequence, Pf__InternedData *da
 	vt_pf_write(sequence, &packet, 0);
 }
 
-static void write_text(struct vt_pf_sequence *sequence, enum vt_pf_text kind, uint64_t iid, const char *text)
+static void write_text(struct vt_pf_sequence *sequence, enum vt_pf_text kind, uint64_t iid, const char *text,
+		       size_t bytes)
 {
 	Pf__InternedData data = PF__INTERNED_DATA__INIT;
 	Pf__EventName event_name = PF__EVENT_NAME__INIT, *event_names = &event_name;
 	Pf__DebugAnnotationName annotation = PF__DEBUG_ANNOTATION_NAME__INIT, *annotations = &annotation;
 	Pf__InternedString string = PF__INTERNED_STRING__INIT, *strings = &string;
-	char *words = (char *)(uintptr_t)text; /* protobuf-c only reads it */
+	Pf__InternedComputeArgName argument = PF__INTERNED_COMPUTE_ARG_NAME__INIT, *arguments = &argument;
+	char words[VT_PF_INTERNED_MAX + 1];
 
-	event_name.has_iid = annotation.has_iid = string.has_iid = 1;
-	event_name.iid = annotation.iid = string.iid = iid;
-	event_name.name = annotation.name = words;
+	memcpy(words, text, bytes);
+	words[bytes] = '\0';
+
+	event_name.has_iid = annotation.has_iid = string.has_iid = argument.has_iid = 1;
+	event_name.iid = annotation.iid = string.iid = argument.iid = iid;
+	event_name.name = annotation.name = argument.name = words;
 	string.has_str = 1;
 	string.str.data = (uint8_t *)words;
-	string.str.len = strlen(text);
+	string.str.len = bytes;
 	if (kind == VT_PF_EVENT_NAME) {
 		data.n_event_names = 1;
 		data.event_names = &event_names;
@@ -176,21 +239,25 @@ static void write_text(struct vt_pf_sequence *sequence, enum vt_pf_text kind, ui
 	} else if (kind == VT_PF_FUNCTION_NAME) {
 		data.n_function_names = 1;
 		data.function_names = &strings;
-	} else {
+	} else if (kind == VT_PF_SOURCE_PATH) {
 		data.n_source_paths = 1;
 		data.source_paths = &strings;
+	} else {
+		data.n_compute_arg_names = 1;
+		data.compute_arg_names = &arguments;
 	}
-	write_interned(sequence, &data);
+	vt_pf_write_interned(sequence, &data);
 }
 
 uint64_t vt_pf_text(struct vt_pf_sequence *sequence, enum vt_pf_text kind, const char *text)
 {
+	size_t bytes = vt_pf_text_bytes(text, VT_PF_INTERNED_MAX);
 	uint64_t key;
 	uint32_t iid;
 
-	if (!text[0])
+	if (!bytes)
 		return 0;
-	key = vt_hash_bytes(sequence->seed, text, strlen(text));
+	key = vt_hash_bytes(sequence->seed, text, bytes);
 	iid = vt_map_find(&sequence->names[kind], key);
 	if (iid != VT_MAP_NONE)
 		return iid;
@@ -199,7 +266,7 @@ uint64_t vt_pf_text(struct vt_pf_sequence *sequence, enum vt_pf_text kind, const
 		sequence->output->failed = true;
 		errno = ENOMEM;
 	}
-	write_text(sequence, kind, iid, text);
+	write_text(sequence, kind, iid, text, bytes);
 	return iid;
 }
 
@@ -230,7 +297,7 @@ static uint64_t frame_iid(struct vt_pf_sequence *sequence, const char *function,
 	frame.line_number = line;
 	data.n_frames = 1;
 	data.frames = &frames;
-	write_interned(sequence, &data);
+	vt_pf_write_interned(sequence, &data);
 	return frame.iid;
 }
 
@@ -253,10 +320,38 @@ static size_t collect_frames(struct vt_pf_sequence *sequence, uint32_t process, 
 	return n;
 }
 
-uint64_t vt_pf_callstack(struct vt_pf_sequence *sequence, uint32_t process, uint32_t op, uint32_t stack)
+/* The iid of a list of frames, innermost first. */
+static uint64_t list_iid(struct vt_pf_sequence *sequence, uint64_t frames[FRAMES_MAX], size_t n)
 {
 	Pf__InternedData data = PF__INTERNED_DATA__INIT;
 	Pf__Callstack callstack = PF__CALLSTACK__INIT, *callstacks = &callstack;
+	uint64_t key = vt_hash_bytes(sequence->seed, frames, n * sizeof(*frames));
+	uint32_t iid = vt_map_find(&sequence->frame_lists, key);
+
+	if (iid != VT_MAP_NONE)
+		return iid;
+	iid = ++sequence->next_callstack;
+	if (vt_map_put(&sequence->frame_lists, key, iid) < 0)
+		sequence->output->failed = true;
+	/* Perfetto wants the outermost first. */
+	for (size_t i = 0; i < n / 2; i++) {
+		uint64_t swap = frames[i];
+
+		frames[i] = frames[n - 1 - i];
+		frames[n - 1 - i] = swap;
+	}
+	callstack.has_iid = 1;
+	callstack.iid = iid;
+	callstack.n_frame_ids = n;
+	callstack.frame_ids = frames;
+	data.n_callstacks = 1;
+	data.callstacks = &callstacks;
+	vt_pf_write_interned(sequence, &data);
+	return iid;
+}
+
+uint64_t vt_pf_callstack(struct vt_pf_sequence *sequence, uint32_t process, uint32_t op, uint32_t stack)
+{
 	struct vt_idmap_key key = { process, op, stack };
 	uint64_t frames[FRAMES_MAX];
 	uint32_t place;
@@ -266,26 +361,21 @@ uint64_t vt_pf_callstack(struct vt_pf_sequence *sequence, uint32_t process, uint
 		return 0;
 	place = vt_idmap_find(&sequence->callstacks, key);
 	if (place != VT_IDMAP_NONE)
-		return place + 1;
+		return sequence->callstack_iids[place];
 	place = vt_idmap_add(&sequence->callstacks, key);
-	if (place == VT_IDMAP_NONE) {
+	if (place == VT_IDMAP_NONE || vt_array_reach((void **)&sequence->callstack_iids, &sequence->callstack_room,
+						     place, sizeof(*sequence->callstack_iids)) < 0) {
 		sequence->output->failed = true;
 		return 0;
 	}
 	n = collect_frames(sequence, process, op, stack, frames);
-	/* Perfetto wants the outermost first. */
-	for (size_t i = 0; i < n / 2; i++) {
-		uint64_t swap = frames[i];
+	sequence->callstack_iids[place] = n ? list_iid(sequence, frames, n) : 0;
+	return sequence->callstack_iids[place];
+}
 
-		frames[i] = frames[n - 1 - i];
-		frames[n - 1 - i] = swap;
-	}
-	callstack.has_iid = 1;
-	callstack.iid = place + 1;
-	callstack.n_frame_ids = n;
-	callstack.frame_ids = frames;
-	data.n_callstacks = 1;
-	data.callstacks = &callstacks;
-	write_interned(sequence, &data);
-	return callstack.iid;
+uint64_t vt_pf_callstack_none(struct vt_pf_sequence *sequence)
+{
+	uint64_t frames[FRAMES_MAX] = { frame_iid(sequence, "(no op and no Python frame)", "", 0) };
+
+	return list_iid(sequence, frames, 1);
 }

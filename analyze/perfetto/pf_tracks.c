@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/base/cleanup.h"
+#include "schema/base/utf8.h"
+
 /* What a descriptor says; 0 and NULL leave a field out. */
 struct row {
 	uint64_t parent;
@@ -57,6 +60,27 @@ static uint64_t add_row(struct vt_pf_tracks *tracks, const struct row *row)
 
 /* ------------------------------------------------------------------ processes and threads */
 
+/* Longest command line that is shown. */
+#define COMMAND_MAX 4096
+
+/* A copy that is UTF-8, as texts of protocol buffers must be; NULL: no memory. The caller frees it. */
+static char *clean_text(const char *text)
+{
+	size_t bytes = strnlen(text, COMMAND_MAX);
+	char *copy = malloc(3 * bytes + 1); /* a broken byte becomes three */
+	size_t used = 0;
+
+	for (size_t at = 0; copy && at < bytes;) {
+		uint32_t codepoint;
+
+		at += vt_utf8_decode(text + at, bytes - at, &codepoint);
+		used += vt_utf8_encode(copy + used, vt_utf8_is_unsafe(codepoint) ? ' ' : codepoint);
+	}
+	if (copy)
+		copy[used] = '\0';
+	return copy;
+}
+
 struct begin_context {
 	struct vt_pf_tracks *tracks;
 	struct vt_err *err;
@@ -66,20 +90,20 @@ static int add_process(void *arg, const struct vt_process_row *row)
 {
 	struct begin_context *context = arg;
 	struct vt_pf_tracks *tracks = context->tracks;
+	VT_CLEANUP(vt_freep) char *name = clean_text(row->command[0] ? row->command : row->executable);
 	Pf__TrackDescriptor descriptor = PF__TRACK_DESCRIPTOR__INIT;
 	Pf__ProcessDescriptor process = PF__PROCESS_DESCRIPTOR__INIT;
-	char label[32], *labels[1] = { label }, *command[1] = { words(row->command) };
+	char label[32], *labels[1] = { label }, *command[1] = { name };
 	uint32_t place = vt_idmap_add(&tracks->processes, (struct vt_idmap_key){ row->id, 0, 0 });
 
-	if (place == VT_IDMAP_NONE ||
-	    vt_array_reach((void **)&tracks->process_uuids, &tracks->process_room, 2 * (size_t)place + 1,
-			   sizeof(*tracks->process_uuids)) < 0 ||
-	    vt_array_reach((void **)&tracks->pids, &tracks->pid_room, place, sizeof(*tracks->pids)) < 0)
+	if (!name || place == VT_IDMAP_NONE ||
+	    vt_array_reach((void **)&tracks->process_rows, &tracks->process_room, place,
+			   sizeof(*tracks->process_rows)) < 0)
 		return vt_err_set(context->err, VT_E_NOMEM, "out of memory for process %u", row->id);
 	descriptor.uuid = ++tracks->next_uuid;
 	process.has_pid = 1;
 	process.pid = (int32_t)row->pid;
-	process.process_name = words(row->command[0] ? row->command : row->executable);
+	process.process_name = name;
 	process.n_cmdline = 1;
 	process.cmdline = command;
 	process.has_start_timestamp_ns = 1;
@@ -91,8 +115,7 @@ static int add_process(void *arg, const struct vt_process_row *row)
 	}
 	descriptor.process = &process;
 	write_descriptor(tracks, &descriptor);
-	tracks->process_uuids[2 * place] = descriptor.uuid;
-	tracks->pids[place] = row->pid;
+	tracks->process_rows[place] = (struct vt_pf_process_tracks){ .pid = row->pid, .process = descriptor.uuid };
 	return 0;
 }
 
@@ -100,10 +123,12 @@ static uint64_t add_thread(struct vt_pf_tracks *tracks, uint32_t process, uint32
 {
 	Pf__TrackDescriptor descriptor = PF__TRACK_DESCRIPTOR__INIT;
 	Pf__ThreadDescriptor thread = PF__THREAD_DESCRIPTOR__INIT;
+	VT_CLEANUP(vt_freep) char *clean = clean_text(name);
 	uint32_t place = vt_idmap_add(&tracks->threads, (struct vt_idmap_key){ process, tid, 0 });
 
-	if (place == VT_IDMAP_NONE || vt_array_reach((void **)&tracks->thread_uuids, &tracks->thread_room, place,
-						     sizeof(*tracks->thread_uuids)) < 0) {
+	if (!clean || place == VT_IDMAP_NONE ||
+	    vt_array_reach((void **)&tracks->thread_uuids, &tracks->thread_room, place, sizeof(*tracks->thread_uuids)) <
+		    0) {
 		tracks->sequence->output->failed = true;
 		return 0;
 	}
@@ -113,7 +138,7 @@ static uint64_t add_thread(struct vt_pf_tracks *tracks, uint32_t process, uint32
 	thread.has_pid = thread.has_tid = 1;
 	thread.pid = (int32_t)vt_pf_tracks_pid(tracks, process);
 	thread.tid = tid;
-	thread.thread_name = words(name);
+	thread.thread_name = clean[0] ? clean : NULL;
 	descriptor.thread = &thread;
 	write_descriptor(tracks, &descriptor);
 	tracks->thread_uuids[place] = descriptor.uuid;
@@ -134,7 +159,7 @@ int vt_pf_tracks_begin(struct vt_pf_tracks *tracks, struct vt_pf_sequence *seque
 	struct begin_context context = { tracks, err };
 	int r;
 
-	*tracks = (struct vt_pf_tracks){ .sequence = sequence, .store = store };
+	*tracks = (struct vt_pf_tracks){ .sequence = sequence };
 	r = vt_store_each_process(store, add_process, &context, err);
 	if (r == 0)
 		r = vt_store_each_thread(store, add_thread_row, &context, err);
@@ -145,19 +170,16 @@ void vt_pf_tracks_done(struct vt_pf_tracks *tracks)
 {
 	vt_idmap_done(&tracks->processes);
 	vt_idmap_done(&tracks->threads);
-	vt_idmap_done(&tracks->queues);
-	free(tracks->process_uuids);
-	free(tracks->pids);
+	free(tracks->process_rows);
 	free(tracks->thread_uuids);
 	free(tracks->devices);
-	free(tracks->queue_uuids);
 }
 
 uint32_t vt_pf_tracks_pid(const struct vt_pf_tracks *tracks, uint32_t process)
 {
 	uint32_t place = vt_idmap_find(&tracks->processes, (struct vt_idmap_key){ process, 0, 0 });
 
-	return place == VT_IDMAP_NONE ? process : tracks->pids[place];
+	return place == VT_IDMAP_NONE ? process : tracks->process_rows[place].pid;
 }
 
 uint64_t vt_pf_tracks_thread(struct vt_pf_tracks *tracks, uint32_t process, uint32_t tid)
@@ -167,110 +189,95 @@ uint64_t vt_pf_tracks_thread(struct vt_pf_tracks *tracks, uint32_t process, uint
 	return place == VT_IDMAP_NONE ? add_thread(tracks, process, tid, "") : tracks->thread_uuids[place];
 }
 
-/* ------------------------------------------------------------------ devices */
+uint64_t vt_pf_tracks_lane(struct vt_pf_tracks *tracks, uint64_t thread_track, int32_t rank)
+{
+	return add_row(tracks, &(struct row){ .parent = thread_track,
+					      .name = "overlapping",
+					      .description = "What ran across the ends of the slices beside it",
+					      .rank = rank });
+}
 
-static uint64_t memory_group(struct vt_pf_tracks *tracks, uint32_t process, bool is_host)
+static struct vt_pf_process_tracks *find_process(const struct vt_pf_tracks *tracks, uint32_t process)
 {
 	uint32_t place = vt_idmap_find(&tracks->processes, (struct vt_idmap_key){ process, 0, 0 });
 
-	if (place == VT_IDMAP_NONE)
-		return 0;
-	if (!tracks->process_uuids[2 * place + 1])
-		tracks->process_uuids[2 * place + 1] =
-			add_row(tracks, &(struct row){ .parent = tracks->process_uuids[2 * place],
-						       .name = is_host ? "Host Memory" : "GPU Memory",
-						       .keeps_order = true });
-	return tracks->process_uuids[2 * place + 1];
+	return place == VT_IDMAP_NONE ? NULL : &tracks->process_rows[place];
 }
 
-struct name_context {
-	uint32_t process;
-	int16_t device;
-	const struct vt_symbols *symbols;
-	char *name;
-	size_t room;
-};
-
-static int find_name(void *arg, uint32_t process, const struct vt_rec *rec)
+uint64_t vt_pf_tracks_capture(struct vt_pf_tracks *tracks, uint32_t process)
 {
-	struct name_context *context = arg;
-	const struct vt_note *note = (const struct vt_note *)(const void *)rec;
+	struct vt_pf_process_tracks *rows = find_process(tracks, process);
 
-	if (process == context->process && note->code == VT_note_code_DEVICE_NAME &&
-	    note->value == (uint64_t)context->device)
-		(void)snprintf(context->name, context->room, "%s", vt_symbols_string(context->symbols, process, note->text));
-	return 0;
+	if (rows && !rows->capture)
+		rows->capture = add_row(tracks, &(struct row){ .parent = rows->process,
+							       .name = "Capture",
+							       .description = "What the capture says about itself",
+							       .rank = -2 });
+	return rows ? rows->capture : 0;
 }
 
-/* "cuda:0 NVIDIA H200" */
-static void device_name(struct vt_pf_tracks *tracks, const struct vt_device *device, char *name, size_t room)
+/* ------------------------------------------------------------------ devices */
+
+static uint64_t memory_group(struct vt_pf_tracks *tracks, uint32_t process)
 {
+	struct vt_pf_process_tracks *rows = find_process(tracks, process);
+
+	if (rows && !rows->memory)
+		rows->memory = add_row(
+			tracks,
+			&(struct row){ .parent = rows->process, .name = "Memory", .rank = -1, .keeps_order = true });
+	return rows ? rows->memory : 0;
+}
+
+static void make_device(struct vt_pf_tracks *tracks, struct vt_pf_device_tracks *rows, const struct vt_device *device,
+			const char *model)
+{
+	static const char axis[] = "memory";
 	const char *type = vt_enum_text("device_type", device->device_type);
-	char model[128] = "";
-	struct name_context context = { device->process, device->device, tracks->sequence->symbols, model, sizeof(model) };
-
-	if (device->device_type == VT_device_type_HOST) {
-		(void)snprintf(name, room, "cpu");
-		return;
-	}
-	(void)vt_store_each_record(tracks->store, vt_event_find(VT_EVENT_note), find_name, &context, NULL);
-	(void)snprintf(name, room, "%s:%d %s", type ? type : "device", device->device, model);
-}
-
-static void make_device(struct vt_pf_tracks *tracks, struct vt_pf_device_tracks *rows, const struct vt_device *device)
-{
 	bool is_host = device->device_type == VT_device_type_HOST;
-	uint64_t parent = memory_group(tracks, device->process, is_host);
 	char name[192];
 
-	device_name(tracks, device, name, sizeof(name));
-	rows->group = add_row(tracks, &(struct row){ .parent = parent, .name = name, .keeps_order = true, .rank = device->device });
-	rows->allocated = add_row(tracks, &(struct row){ rows->group, "Allocated",
-							 "Bytes that the framework's allocator has handed out", "memory", 1, false });
-	rows->ooms = add_row(tracks, &(struct row){ rows->group, "Out of memory", "Each OOM, with its numbers", NULL, 0, false });
-	if (!is_host) {
-		rows->reserved = add_row(tracks, &(struct row){ rows->group, "Reserved",
-								"Bytes of segments that the allocator holds from the driver",
-								"memory", 2, false });
-		rows->driver = add_row(tracks, &(struct row){ rows->group, "Driver",
-							      "Bytes held by driver calls of this process: cuMemAlloc, cuMemCreate, pools",
-							      "memory", 3, false });
-		rows->device_used = add_row(tracks, &(struct row){ rows->group, "Device used",
-								   "Total minus free bytes of the device, as the driver says: all processes",
-								   "memory", 4, false });
-	}
+	if (is_host)
+		(void)snprintf(name, sizeof(name), "cpu");
+	else
+		(void)snprintf(name, sizeof(name), "%s:%d%s%s", type ? type : "device", device->device,
+			       model[0] ? " " : "", model);
+	rows->group = add_row(tracks, &(struct row){ .parent = memory_group(tracks, device->process),
+						     .name = name,
+						     .keeps_order = true,
+						     .rank = is_host ? INT16_MAX : device->device });
+	rows->ooms = add_row(
+		tracks, &(struct row){ rows->group, "Out of memory", "Each OOM, with its numbers", NULL, 0, false });
+	rows->allocated =
+		add_row(tracks, &(struct row){ rows->group, "Allocated",
+					       "Bytes that the framework's allocator has handed out", axis, 1, false });
+	rows->reserved = add_row(tracks, &(struct row){ rows->group, "Reserved",
+							"Bytes of segments that the allocator holds from the driver",
+							axis, 2, false });
+	rows->driver = add_row(
+		tracks,
+		&(struct row){ rows->group, "Driver",
+			       is_host ? "Pinned and registered host memory"
+				       : "Bytes held by driver calls of this process: cuMemAlloc, cuMemCreate, pools",
+			       axis, 3, false });
+	rows->device_used = add_row(
+		tracks, &(struct row){ rows->group, "Device used",
+				       "Total minus free bytes of the device, as the driver says: all processes", axis,
+				       4, false });
 	rows->allocs = add_row(tracks, &(struct row){ rows->group, "Allocations",
 						      "Drag over it: bytes allocated by call stack", NULL, 5, false });
-	rows->frees = add_row(tracks, &(struct row){ rows->group, "Frees", NULL, NULL, 6, false });
+	rows->frees = add_row(tracks, &(struct row){ rows->group, "Frees", "Drag over it: bytes freed by call stack",
+						     NULL, 6, false });
 }
 
-const struct vt_pf_device_tracks *vt_pf_tracks_device(struct vt_pf_tracks *tracks, const struct vt_replay *replay,
-						      uint32_t device)
+const struct vt_pf_device_tracks *vt_pf_tracks_device(struct vt_pf_tracks *tracks, const struct vt_device *state,
+						      uint32_t device, const char *model)
 {
 	if (vt_array_reach((void **)&tracks->devices, &tracks->device_room, device, sizeof(*tracks->devices)) < 0) {
 		tracks->sequence->output->failed = true;
 		return NULL;
 	}
 	if (!tracks->devices[device].group)
-		make_device(tracks, &tracks->devices[device], vt_replay_device(replay, device));
+		make_device(tracks, &tracks->devices[device], state, model);
 	return &tracks->devices[device];
-}
-
-uint64_t vt_pf_tracks_queue(struct vt_pf_tracks *tracks, uint32_t process, int16_t device, uint32_t stream)
-{
-	struct vt_idmap_key key = { process, (uint32_t)(uint16_t)device, stream };
-	uint32_t place = vt_idmap_add(&tracks->queues, key);
-	char name[64];
-
-	if (place == VT_IDMAP_NONE ||
-	    vt_array_reach((void **)&tracks->queue_uuids, &tracks->queue_room, place, sizeof(*tracks->queue_uuids)) < 0) {
-		tracks->sequence->output->failed = true;
-		return 0;
-	}
-	if (!tracks->queue_uuids[place]) {
-		(void)snprintf(name, sizeof(name), "GPU %d stream %u", device, stream);
-		tracks->queue_uuids[place] = add_row(
-			tracks, &(struct row){ .parent = memory_group(tracks, process, false), .name = name, .rank = 1000 });
-	}
-	return tracks->queue_uuids[place];
 }

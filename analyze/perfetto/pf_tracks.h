@@ -2,12 +2,14 @@
  * pf_tracks.h - the rows of the timeline: processes, threads, and below each process a tree of its memory.
  *
  *   process  python train.py
- *     GPU Memory
+ *     Capture (what the capture says about itself, where there is something)
+ *     Memory
  *       cuda:0 NVIDIA H200
- *         Allocated, Reserved, Driver, Used by others and all (counters on one axis), Allocations, Frees, OOM
- *     thread   python3 ...
+ *         Out of memory, Allocated, Reserved, Driver, Device used (counters on one axis), Allocations, Frees
+ *     thread   python3
+ *     thread   python3, overlapping (slices that do not nest)
  *
- * A child of a process track would be shown beside it, not below: that is why "GPU Memory" stands in between.
+ * A child of a process track would be shown beside it, not below: that is why "Memory" stands in between.
  */
 #ifndef VT_ANALYZE_PF_TRACKS_H
 #define VT_ANALYZE_PF_TRACKS_H
@@ -27,23 +29,24 @@ struct vt_pf_device_tracks {
 	uint64_t ooms;
 };
 
+struct vt_pf_process_tracks {
+	uint32_t pid;
+	uint64_t process;
+	uint64_t memory;  /* 0: not made yet */
+	uint64_t capture; /* likewise */
+};
+
 struct vt_pf_tracks {
 	struct vt_pf_sequence *sequence; /* descriptors are written here */
-	struct vt_store *store;
 	uint64_t next_uuid;
-	struct vt_idmap processes; /* (process, 0, 0) -> place in process_uuids */
-	uint64_t *process_uuids;   /* two each: the process, its memory group */
+	struct vt_idmap processes; /* (process, 0, 0) -> place in process_rows */
+	struct vt_pf_process_tracks *process_rows;
 	size_t process_room;
-	uint32_t *pids; /* by place of a process */
-	size_t pid_room;
 	struct vt_idmap threads; /* (process, tid, 0) */
 	uint64_t *thread_uuids;
 	size_t thread_room;
 	struct vt_pf_device_tracks *devices; /* by index of the replay */
 	size_t device_room;
-	struct vt_idmap queues; /* (process, device, stream) */
-	uint64_t *queue_uuids;
-	size_t queue_room;
 };
 
 /* Writes the descriptors of all processes and named threads of the file. */
@@ -51,13 +54,15 @@ int vt_pf_tracks_begin(struct vt_pf_tracks *tracks, struct vt_pf_sequence *seque
 		       struct vt_err *err);
 void vt_pf_tracks_done(struct vt_pf_tracks *tracks);
 
-/* The rows of a device, made at its first use. NULL: no memory. */
-const struct vt_pf_device_tracks *vt_pf_tracks_device(struct vt_pf_tracks *tracks, const struct vt_replay *replay,
-						      uint32_t device);
+/* The rows of a device, made at its first use; model "" where it is not known. NULL: no memory. */
+const struct vt_pf_device_tracks *vt_pf_tracks_device(struct vt_pf_tracks *tracks, const struct vt_device *state,
+						      uint32_t device, const char *model);
 /* The row of a thread, made at its first use; 0: no memory. */
 uint64_t vt_pf_tracks_thread(struct vt_pf_tracks *tracks, uint32_t process, uint32_t tid);
-/* The row of a device's stream, for kernels and copies; 0: no memory. */
-uint64_t vt_pf_tracks_queue(struct vt_pf_tracks *tracks, uint32_t process, int16_t device, uint32_t stream);
+/* One more row for a thread's slices. */
+uint64_t vt_pf_tracks_lane(struct vt_pf_tracks *tracks, uint64_t thread_track, int32_t rank);
+/* The row for what the capture says about itself; 0: no such process. */
+uint64_t vt_pf_tracks_capture(struct vt_pf_tracks *tracks, uint32_t process);
 /* Operating system's number of a process. */
 uint32_t vt_pf_tracks_pid(const struct vt_pf_tracks *tracks, uint32_t process);
 
