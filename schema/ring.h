@@ -39,7 +39,7 @@
 
 #define VT_SHM_MAGIC UINT64_C(0x31474e4952545600) /* "\0VTRING1" */
 /* Changes with every change of this file; event layouts are covered by VT_SHM_EVENTS_BYTES beside it. */
-#define VT_SHM_ABI 1u
+#define VT_SHM_ABI 2u
 #define VT_SHM_HEADER_BYTES 8192u
 #define VT_SHM_RINGS_MAX 148u
 
@@ -104,6 +104,12 @@ struct vt_shm {
 	_Atomic uint64_t lost[VT_LOSS_MAX]; /* losses that belong to no ring */
 	uint32_t command_bytes;
 	uint32_t executable_bytes;
+	/*
+	 * Written by the consumer alone, relaxed: odd while nothing is to be recorded. It only rises, so a thread that
+	 * finds another number than before knows that it has missed something (C1 in thread.c).
+	 */
+	_Alignas(VT_CACHE_LINE) _Atomic uint32_t control;
+	uint32_t reserved[15];
 	char command[4096];     /* as /proc/<pid>/cmdline: arguments, NUL after each */
 	char executable[1024];  /* target of /proc/<pid>/exe */
 };
@@ -142,6 +148,8 @@ static inline uint64_t vt_shm_file_bytes(void)
 /* Environment between the recorder and the agents of its children. */
 #define VT_ENV_SESSION "VRAMTRACE_SESSION"   /* session directory: agents make <pid>-<start ticks>.ring in it, after an
 					      * exec in the same process <pid>-<start ticks>.1.ring and so on */
+/* A file of this name in the session directory: processes that begin now begin with control = 1. */
+#define VT_SESSION_PAUSED "paused"
 #define VT_ENV_HOST "VRAMTRACE_HOST"         /* "1": host (CPU) tensors too */
 #define VT_ENV_STACKS "VRAMTRACE_STACKS"     /* comma list: python, none */
 #define VT_ENV_OPS "VRAMTRACE_OPS"           /* "0": no op capture */

@@ -112,6 +112,12 @@ int vt_store_find_process(struct vt_store *store, uint32_t pid, uint64_t pid_sta
 /* Folds the WAL into the file and leaves one plain file behind. */
 int vt_store_finish(struct vt_store *store, struct vt_err *err);
 
+/*
+ * Copies a trace as it is at one moment, though another process may be writing to it. `to` appears whole or not at all;
+ * replace: it may exist.
+ */
+int vt_store_copy(const char *from, const char *to, bool replace, struct vt_err *err);
+
 /* ------------------------------------------------------------------ reading */
 
 /* Read-only. Refuses what is not a vramtrace file, or of a newer incompatible version, and says what to do. */

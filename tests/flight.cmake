@@ -2,6 +2,10 @@
 add_library(fake_nvtx STATIC fake/fake_nvtx.c)
 target_link_libraries(fake_nvtx PUBLIC vt_abi ${CMAKE_DL_LIBS})
 
+add_executable(test_pause unit/test_pause.c)
+target_link_libraries(test_pause PRIVATE vt_agent_core vt_ring vt_options fake_aten PkgConfig::CMOCKA Threads::Threads)
+add_test(NAME unit.pause COMMAND test_pause)
+
 add_executable(test_nvtx unit/test_nvtx.c)
 target_link_libraries(test_nvtx PRIVATE vt_agent_core vt_ring vt_options fake_aten fake_nvtx PkgConfig::CMOCKA Threads::Threads)
 add_test(NAME unit.nvtx COMMAND test_nvtx)
@@ -29,7 +33,7 @@ set(VT_FLIGHT_ENVIRONMENT
   "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0:handle_segv=0:handle_abort=0;TSAN_OPTIONS=handle_segv=0:handle_abort=0")
 # Python is not built for thread sanitizer.
 if(VT_PYTHON3 AND NOT VT_SANITIZE MATCHES thread)
-  foreach(name marks)
+  foreach(name control marks)
     add_test(NAME e2e.${name} COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}.py
       ${PROJECT_BINARY_DIR}/bin ${PROJECT_BINARY_DIR}/tests/fake)
     set_tests_properties(e2e.${name} PROPERTIES ENVIRONMENT "${VT_FLIGHT_ENVIRONMENT}")

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "analyze/render/gaps.h"
 #include "schema/base/format.h"
 
 static const char *words_of(uint32_t kind)
@@ -50,9 +51,11 @@ int vt_losses_print(const struct vt_screen *screen, struct vt_store *store, stru
 {
 	struct vt_screen copy = *screen; /* callbacks take no const */
 	char count[VT_FORMAT_MAX];
-	uint64_t total;
-	int r = vt_losses_total(store, 0, &total, err);
+	uint64_t total = 0;
+	int r = vt_gaps_print(screen, store, err);
 
+	if (r == 0)
+		r = vt_losses_total(store, 0, &total, err);
 	if (r < 0)
 		return r;
 	if (!total) {
@@ -85,5 +88,5 @@ int vt_losses_json(struct vt_json *json, struct vt_store *store, struct vt_err *
 	vt_json_put_array(json, "losses");
 	r = vt_store_each_loss(store, json_row, json, err);
 	vt_json_array_end(json);
-	return r;
+	return r < 0 ? r : vt_gaps_json(json, store, err);
 }

@@ -16,10 +16,13 @@
 /* What the trace says of the allocator behind a process's tensors. */
 enum backend { BACKEND_UNKNOWN, BACKEND_NATIVE, BACKEND_POOL };
 
+/* Whether tensor events came for a device, and its totals are those of the last one. */
+enum seen { SEEN_NEVER, SEEN_BEFORE_A_GAP, SEEN };
+
 struct vt_replay {
 	struct vt_buf listeners;   /* struct vt_listener */
 	struct vt_buf devices;	   /* struct vt_device */
-	struct vt_buf seen_tensor; /* bool per device: tensor events came */
+	struct vt_buf seen_tensor; /* uint8_t per device: enum seen */
 	struct vt_map device_of;   /* process, type, index -> index into devices */
 	struct vt_map ordinal_of;  /* process -> the device its driver calls last named */
 	struct vt_map backend_of;  /* process -> enum backend */
@@ -59,7 +62,7 @@ static int out_of_memory(struct vt_err *err)
 static int add_device(struct vt_replay *replay, uint64_t key, const struct vt_device *device, struct vt_err *err)
 {
 	uint32_t count = vt_replay_device_count(replay);
-	bool seen = false;
+	uint8_t seen = SEEN_NEVER;
 
 	if (count == DEVICES_MAX)
 		return vt_err_set(err, VT_E_CORRUPT, "the trace names more than %u devices", DEVICES_MAX);
@@ -219,7 +222,8 @@ static int on_tensor(struct vt_replay *replay, const struct vt_item *item, struc
 	const struct vt_tensor *tensor = (const struct vt_tensor *)(const void *)item->rec;
 	struct vt_device *device;
 	uint32_t index = 0;
-	bool *seen, peak;
+	uint8_t *seen;
+	bool peak;
 	int r;
 
 	r = find_device(replay, item->process, tensor->device_type, tensor->device, &index, err);
@@ -229,12 +233,12 @@ static int on_tensor(struct vt_replay *replay, const struct vt_item *item, struc
 		vt_blocks_expect(&replay->blocks, index,
 				 ((const struct vt_tensor *)(const void *)item->ahead)->address);
 	device = device_at(replay, index);
-	seen = (bool *)(void *)replay->seen_tensor.data + index;
-	if (VT_UNLIKELY(!*seen)) {
+	seen = replay->seen_tensor.data + index;
+	if (VT_UNLIKELY(*seen != SEEN)) {
 		r = device->pool_backend ? leave_pool(replay, item, index, err) : 0;
 		if (r < 0)
 			return r;
-		*seen = true;
+		*seen = SEEN;
 	} else if (VT_UNLIKELY(tensor->allocated_bytes != device->reported_bytes + (uint64_t)tensor->size_bytes)) {
 		device->mismatches++;
 	}
@@ -282,12 +286,12 @@ static int driver_device(struct vt_replay *replay, const struct vt_item *item, c
 /* Whether this pool's blocks are what the framework hands out on the device. */
 static bool is_allocator(const struct vt_replay *replay, uint32_t process, uint32_t index, uint64_t pool)
 {
-	const bool *seen = (const bool *)(const void *)replay->seen_tensor.data;
+	const uint8_t *seen = replay->seen_tensor.data;
 	uint32_t backend = vt_map_find(&replay->backend_of, process);
 
 	if (backend == BACKEND_POOL)
 		return pool == 0;
-	return backend != BACKEND_NATIVE && !seen[index];
+	return backend != BACKEND_NATIVE && seen[index] == SEEN_NEVER;
 }
 
 static int on_pool_call(struct vt_replay *replay, const struct vt_item *item, const struct vt_driver_memory *call,
@@ -405,9 +409,35 @@ static int on_oom(struct vt_replay *replay, const struct vt_item *item, struct v
 	return 0;
 }
 
+/*
+ * Recording goes on after a time when nothing was recorded: which of the blocks of before are still live, nobody can
+ * say. They end; what of them lived on is in the allocator's totals, without a name.
+ */
+static int end_gap(struct vt_replay *replay, const struct vt_item *item, struct vt_err *err)
+{
+	uint8_t *seen = replay->seen_tensor.data;
+	int r = 0;
+
+	for (uint32_t i = 0; i < vt_replay_device_count(replay) && r == 0; i++) {
+		struct vt_buf blocks = { 0 };
+
+		if (device_at(replay, i)->process != item->process)
+			continue;
+		seen[i] = seen[i] == SEEN ? SEEN_BEFORE_A_GAP : seen[i];
+		r = vt_replay_each_live(replay, i, collect_block, &blocks);
+		r = r < 0 ? out_of_memory(err) : end_blocks(replay, item, &blocks, err);
+		vt_buf_done(&blocks);
+	}
+	return r;
+}
+
 static int on_note(struct vt_replay *replay, const struct vt_item *item, struct vt_err *err)
 {
 	const struct vt_note *note = (const struct vt_note *)(const void *)item->rec;
+	int r = note->code == VT_note_code_GAP_END && note->thread == 0 ? end_gap(replay, item, err) : 0;
+
+	if (r < 0)
+		return r;
 
 	if (note->code == VT_note_code_ALLOCATOR_BACKEND &&
 	    vt_map_put(&replay->backend_of, item->process, note->value ? BACKEND_POOL : BACKEND_NATIVE) < 0)

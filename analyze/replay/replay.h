@@ -67,7 +67,8 @@ struct vt_listener {
 	void *self;
 	/*
 	 * alloc and free: item is a tensor event, or a stream-ordered driver_memory call where that is the allocator
-	 * (vt_device.pool_backend): take what you need from the block.
+	 * (vt_device.pool_backend): take what you need from the block. free: also a note, where a pause of the recording
+	 * ends and blocks of before it cannot be followed any further.
 	 *
 	 * All may be NULL. Non-zero (negative) ends the replay with that code; fill err.
 	 */

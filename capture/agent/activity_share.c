@@ -42,7 +42,7 @@ static uint64_t realtime_clock(void)
 
 static void note(enum vt_note_code code, uint64_t value, const char *text)
 {
-	struct vt_thread *thread = vt_agent_enter();
+	struct vt_thread *thread = vt_agent_enter_paused();
 
 	if (!thread)
 		return;

@@ -8,7 +8,9 @@
  *  4. What our own code provokes while it runs is not recorded: vt_thread.busy guards every entry.
  *  5. fork: the child starts anew, with its own file, at its first event; the parent's memory is not touched.
  *  6. In a process that never uses torch or CUDA nothing happens: no thread, no file, no lock, no system call.
- *  7. On any doubt the agent switches itself off (vt_agent_off) and says so in a note.
+ *  7. While the recorder has paused the capture (struct vt_shm, control) every entry returns after one comparison; what
+ *     a thread missed (ops begun or ended) is forgotten when it goes on.
+ *  8. On any doubt the agent switches itself off (vt_agent_off) and says so in a note.
  *
  * Documented globals: one `struct vt_agent` (agent.c), one thread-local `struct vt_thread *` (thread.c).
  */
@@ -57,6 +59,7 @@ struct vt_thread {
 	uint32_t generation;   /* of struct vt_agent: after a fork older ones are void */
 	uint32_t busy;	       /* > 0: inside the agent; events raised now are ours and are not recorded */
 	uint32_t depth;	       /* open ops; beyond VT_OP_DEPTH_MAX only counted */
+	uint32_t control;      /* struct vt_shm's, as this thread last saw it even */
 	uint32_t deep_ranges;  /* how many of those beyond are ranges of NVTX */
 	struct vt_open_op ops[VT_OP_DEPTH_MAX];
 	struct vt_op_cache *op_cache;  /* torch_ops.c */
@@ -76,10 +79,12 @@ struct vt_context {
 
 /*
  * The calling thread's state, made on its first call; NULL when the agent is off, cannot be started, has no ring left,
- * or when the thread is inside the agent already (counted as REENTRANT). Starts the agent if need be: only call it for
+ * when recording is paused, or when the thread is inside the agent already (counted as REENTRANT). Starts the agent if need be: only call it for
  * an event that is worth a trace. Enter raises `busy`; every enter that returned non-NULL is paired with a leave.
  */
 struct vt_thread *vt_agent_enter(void);
+/* As vt_agent_enter, while recording is paused too: for what is done once, and for notes on the capture itself. */
+struct vt_thread *vt_agent_enter_paused(void);
 static inline void vt_agent_leave(struct vt_thread *thread)
 {
 	thread->busy--;

@@ -47,7 +47,7 @@ static void *held(void)
 
 static void note(enum vt_note_code code, int32_t value, const char *text)
 {
-	struct vt_thread *thread = vt_agent_enter();
+	struct vt_thread *thread = vt_agent_enter_paused();
 
 	if (!thread)
 		return;

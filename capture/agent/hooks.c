@@ -200,7 +200,7 @@ bool ENABLED(void)
 /* The CUDA driver calls this at cuInit in the library that CUDA_INJECTION64_PATH names. */
 int InitializeInjection(void)
 {
-	struct vt_thread *thread = vt_config.wanted ? vt_agent_enter() : NULL;
+	struct vt_thread *thread = vt_config.wanted ? vt_agent_enter_paused() : NULL;
 
 	if (thread) {
 		vt_torch_attach(thread);

@@ -192,7 +192,7 @@ static int pop_default(void)
 
 static void name_thread(uint32_t tid, const char *name)
 {
-	struct vt_thread *thread = vt_agent_enter();
+	struct vt_thread *thread = vt_agent_enter_paused();
 
 	if (!thread)
 		return;

@@ -63,6 +63,17 @@ static bool allocate(int fd, uint64_t offset, uint64_t bytes)
 	return true;
 }
 
+/* Whether the recorder has paused the whole session. */
+static bool is_paused(void)
+{
+	char path[VT_SESSION_BYTES_MAX + sizeof("/" VT_SESSION_PAUSED)];
+	size_t length = strlen(vt_config.session);
+
+	memcpy(path, vt_config.session, length);
+	memcpy(path + length, "/" VT_SESSION_PAUSED, sizeof("/" VT_SESSION_PAUSED));
+	return access(path, F_OK) == 0;
+}
+
 static void fill_header(struct vt_shm *shm, uint64_t ticks)
 {
 	ssize_t n = readlink("/proc/self/exe", shm->executable, sizeof(shm->executable));
@@ -83,6 +94,7 @@ static void fill_header(struct vt_shm *shm, uint64_t ticks)
 	shm->start_boottime_ns = clock_ns(CLOCK_BOOTTIME);
 	shm->command_bytes = (uint32_t)vt_proc_read("/proc/self/cmdline", shm->command, sizeof(shm->command));
 	shm->executable_bytes = n > 0 ? (uint32_t)n : 0;
+	atomic_store_explicit(&shm->control, is_paused() ? 1 : 0, memory_order_relaxed);
 	atomic_store_explicit(&shm->state, VT_SHM_LIVE, memory_order_relaxed);
 	/* The magic says that all else is there. */
 	atomic_thread_fence(memory_order_release);

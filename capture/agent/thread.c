@@ -44,6 +44,11 @@ void vt_quiet_end(const struct vt_quiet *quiet)
 	errno = quiet->error;
 }
 
+static inline uint32_t read_control(const struct vt_agent *agent)
+{
+	return atomic_load_explicit(&agent->shm->control, memory_order_relaxed); /* C1 */
+}
+
 static bool is_valid(const struct vt_agent *agent, const struct vt_thread *thread)
 {
 	return thread->generation == atomic_load_explicit(&agent->generation, memory_order_relaxed);
@@ -110,6 +115,7 @@ static struct vt_thread *make_thread(struct vt_agent *agent)
 	block->thread.stacks = &block->stacks;
 	block->thread.tid = (uint32_t)gettid();
 	block->thread.generation = atomic_load_explicit(&agent->generation, memory_order_relaxed);
+	block->thread.control = read_control(agent) & ~1u;
 	if (end_key_made)
 		(void)pthread_setspecific(end_key, block);
 	return &block->thread;
@@ -135,7 +141,24 @@ static struct vt_thread *enter_without_ring(struct vt_agent *agent, struct vt_th
 	return NULL;
 }
 
-static struct vt_thread *enter_valid(struct vt_agent *agent, struct vt_thread *thread)
+/*
+ * The capture was paused, or is: whether this thread records now. What was open when it last did may have ended unseen,
+ * and an end that comes for it finds nothing.
+ */
+static bool __attribute__((cold, noinline)) follow_control(struct vt_thread *thread, uint32_t control)
+{
+	if (control & 1)
+		return false;
+	thread->depth = 0;
+	thread->deep_ranges = 0;
+	thread->driver_call = (struct vt_open_call){ .start_ns = 0 };
+	thread->work_call = (struct vt_open_work){ .start_ns = 0 };
+	thread->control = control;
+	return true;
+}
+
+/* Whatever the recorder says. */
+static inline struct vt_thread *enter_anyway(struct vt_agent *agent, struct vt_thread *thread)
 {
 	if (VT_UNLIKELY(thread->busy > 0)) {
 		if (thread->writer.ring)
@@ -150,8 +173,17 @@ static struct vt_thread *enter_valid(struct vt_agent *agent, struct vt_thread *t
 	return thread;
 }
 
+static struct vt_thread *enter_valid(struct vt_agent *agent, struct vt_thread *thread)
+{
+	uint32_t control = read_control(agent);
+
+	if (VT_UNLIKELY(control != thread->control) && thread->busy == 0 && !follow_control(thread, control))
+		return NULL;
+	return enter_anyway(agent, thread);
+}
+
 /* A thread's first event. */
-static struct vt_thread *enter_first(void)
+static struct vt_thread *enter_first(bool anyway)
 {
 	struct vt_agent *agent = vt_agent_get();
 	struct vt_thread *thread;
@@ -168,6 +200,11 @@ static struct vt_thread *enter_first(void)
 		vt_agent_lose(agent, VT_loss_NO_RING);
 	if (thread)
 		vt_agent_first_thread(thread);
+	if (thread && !anyway && read_control(agent) != thread->control) {
+		/* The notes are written all the same; the event itself is not. */
+		vt_agent_leave(thread);
+		thread = NULL;
+	}
 	vt_quiet_end(&quiet);
 	return thread;
 }
@@ -182,7 +219,17 @@ struct vt_thread *vt_agent_enter(void)
 		if (VT_LIKELY(is_valid(agent, thread)))
 			return enter_valid(agent, thread);
 	}
-	return vt_config.wanted && vt_agent_start() ? enter_first() : NULL;
+	return vt_config.wanted && vt_agent_start() ? enter_first(false) : NULL;
+}
+
+struct vt_thread *vt_agent_enter_paused(void)
+{
+	struct vt_thread *thread = current;
+	struct vt_agent *agent = vt_agent_get();
+
+	if (thread && is_valid(agent, thread))
+		return enter_anyway(agent, thread);
+	return vt_config.wanted && vt_agent_start() ? enter_first(true) : NULL;
 }
 
 struct vt_thread *vt_agent_enter_live(void)
@@ -192,5 +239,5 @@ struct vt_thread *vt_agent_enter_live(void)
 
 	if (VT_LIKELY(thread && is_valid(agent, thread)))
 		return enter_valid(agent, thread);
-	return vt_agent_is_on() ? enter_first() : NULL;
+	return vt_agent_is_on() ? enter_first(false) : NULL;
 }

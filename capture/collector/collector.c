@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "capture/collector/pause.h"
 #include "capture/collector/proc_stat.h"
 #include "capture/collector/process.h"
 #include "capture/collector/session.h"
@@ -23,7 +24,9 @@ struct vt_collector {
 	struct vt_sort sort;
 	struct vt_process *processes[VT_COLLECTOR_PROCESSES_MAX];
 	uint32_t nprocesses;
-	bool rescan;		    /* a ring file is in the making, or waits for a place */
+	bool rescan; /* a ring file is in the making, or waits for a place */
+	bool paused;
+	uint64_t records;
 	bool in_transaction;	    /* only meta rows are in it, between polls */
 	ino_t refused[REFUSED_MAX]; /* ring files that cannot be read, told once */
 	uint32_t nrefused;
@@ -148,6 +151,9 @@ static int find_process(void *arg_ptr, const char *path, ino_t inode)
 	r = begin(collector, arg->err);
 	if (r == 0)
 		r = vt_process_enter(process, collector->store, arg->err);
+	if (r == 0)
+		r = vt_process_set_paused(process, collector->store, collector->paused, now_ns(CLOCK_MONOTONIC),
+					  arg->err);
 	if (r < 0)
 		return r;
 	end_replaced(collector, process, now_ns(CLOCK_MONOTONIC));
@@ -242,6 +248,7 @@ static int make_round(struct vt_collector *collector, uint64_t now, bool last, s
 		vt_process_release(collector->processes[i]);
 	drop_ended(collector);
 	collector->commit_ns = now;
+	collector->records += records;
 	if (records)
 		collector->active_ns = now;
 	return 0;
@@ -319,6 +326,7 @@ int vt_collector_new(struct vt_collector **ret, const char *session, const char 
 		r = commit(collector, err);
 	if (r < 0)
 		return r;
+	collector->paused = vt_pause_is_marked(session);
 	collector->rescan = true;
 	*ret = vt_steal_ptr(&collector);
 	return 0;
@@ -341,6 +349,38 @@ int vt_collector_set_meta(struct vt_collector *collector, const char *key, const
 	int r = begin(collector, err);
 
 	return r == 0 ? vt_store_set_meta(collector->store, key, value, err) : r;
+}
+
+int vt_collector_pause(struct vt_collector *collector, bool paused, struct vt_err *err)
+{
+	/* Before the processes that are there: one that begins meanwhile is found later, and set right then. */
+	int r = vt_pause_mark(collector->session.path, paused, err);
+
+	if (r == 0)
+		r = begin(collector, err);
+	for (uint32_t i = 0; i < collector->nprocesses && r == 0; i++)
+		r = vt_process_set_paused(collector->processes[i], collector->store, paused, now_ns(CLOCK_MONOTONIC),
+					  err);
+	if (r == 0)
+		collector->paused = paused;
+	return r;
+}
+
+bool vt_collector_is_paused(const struct vt_collector *collector)
+{
+	return collector->paused;
+}
+
+int vt_collector_flush(struct vt_collector *collector, struct vt_err *err)
+{
+	int r = find_processes(collector, err);
+
+	return r == 0 ? make_round(collector, now_ns(CLOCK_MONOTONIC), false, err) : r;
+}
+
+uint64_t vt_collector_records(const struct vt_collector *collector)
+{
+	return collector->records;
 }
 
 int vt_collector_fd(const struct vt_collector *collector)

@@ -39,6 +39,17 @@ void vt_collector_free(struct vt_collector *collector);
 /* A row of the table meta; goes out with the next commit. */
 int vt_collector_set_meta(struct vt_collector *collector, const char *key, const char *value, struct vt_err *err);
 
+/*
+ * Stops or resumes recording: in every process that is followed, and in those that are to come. Written with the next
+ * commit. A collector that goes on with a session (VT_STORE_RESUME) leaves it as it is.
+ */
+int vt_collector_pause(struct vt_collector *collector, bool paused, struct vt_err *err);
+bool vt_collector_is_paused(const struct vt_collector *collector);
+/* Commits what the rings hold now. */
+int vt_collector_flush(struct vt_collector *collector, struct vt_err *err);
+/* Records moved to the trace by this collector. */
+uint64_t vt_collector_records(const struct vt_collector *collector);
+
 /* Does what is due. *ret_wait_ms: call again after that many milliseconds, or when vt_collector_fd is readable. */
 int vt_collector_poll(struct vt_collector *collector, int *ret_wait_ms, struct vt_err *err);
 /* Readable when the session directory changes; -1 where the kernel gives no such thing. */

@@ -67,6 +67,18 @@ static int match_thread(void *arg, const struct vt_thread_row *row)
 	return 0;
 }
 
+/* Whether the earlier collector has said that the process is paused. */
+static int match_note(void *arg, uint32_t id, const struct vt_rec *rec)
+{
+	const struct vt_note *note = (const struct vt_note *)(const void *)rec;
+	struct vt_process *process = arg;
+
+	if (id == process->id && note->thread == 0 &&
+	    (note->code == VT_note_code_GAP_BEGIN || note->code == VT_note_code_GAP_END))
+		process->gap = note->code == VT_note_code_GAP_BEGIN;
+	return 0;
+}
+
 static int resume_rings(struct vt_process *process, struct vt_store *store, struct vt_err *err)
 {
 	uint32_t nrings = vt_ring_file_count(&process->file);
@@ -99,6 +111,8 @@ static int resume(struct vt_process *process, struct vt_store *store, struct vt_
 
 	if (r == 0)
 		r = vt_store_each_thread(store, match_thread, process, err);
+	if (r == 0)
+		r = vt_store_each_record(store, vt_event_find(VT_EVENT_note), match_note, process, err);
 	if (r == 0)
 		r = resume_rings(process, store, err);
 	if (r < 0)

@@ -45,6 +45,7 @@ struct vt_process {
 	uint64_t start_ns;
 	uint64_t gone_ns; /* when it was found dead: it can write no more; 0: it runs */
 	bool last_round;  /* no round follows this one */
+	bool gap;	  /* the trace says that it is paused */
 	bool announced;	  /* its row in the trace is as it should be */
 	struct vt_stay stays[VT_SHM_RINGS_MAX];
 	struct vt_batch *batches;	  /* [vt_nevents]; those of CHUNK events are used; owned */

@@ -68,6 +68,35 @@ uint32_t vt_keeper_running(const struct vt_keeper *keeper)
 	return keeper->collector ? vt_collector_running(keeper->collector) : 0;
 }
 
+static int no_collector(const struct vt_keeper *keeper, struct vt_err *err)
+{
+	return vt_err_set(err, VT_E_IO, "%s: cannot be written at the moment; it is tried again", keeper->path);
+}
+
+int vt_keeper_pause(struct vt_keeper *keeper, bool paused, struct vt_err *err)
+{
+	int r;
+
+	if (!keeper->collector)
+		return no_collector(keeper, err);
+	r = vt_collector_pause(keeper->collector, paused, err);
+	if (r < 0)
+		fail(keeper, err);
+	return r;
+}
+
+int vt_keeper_flush(struct vt_keeper *keeper, struct vt_err *err)
+{
+	int r;
+
+	if (!keeper->collector)
+		return no_collector(keeper, err);
+	r = vt_collector_flush(keeper->collector, err);
+	if (r < 0)
+		fail(keeper, err);
+	return r;
+}
+
 int vt_keeper_fd(const struct vt_keeper *keeper)
 {
 	return keeper->collector ? vt_collector_fd(keeper->collector) : -1;

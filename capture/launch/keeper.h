@@ -26,6 +26,9 @@ int vt_keeper_start(struct vt_keeper *keeper, enum vt_store_mode mode, struct vt
 /* Does what is due; returns how long to wait, in milliseconds. */
 int vt_keeper_poll(struct vt_keeper *keeper);
 uint32_t vt_keeper_running(const struct vt_keeper *keeper);
+/* What a caller who asked is told; errors leave the keeper as after vt_keeper_poll's. */
+int vt_keeper_pause(struct vt_keeper *keeper, bool paused, struct vt_err *err);
+int vt_keeper_flush(struct vt_keeper *keeper, struct vt_err *err);
 /* -1: nothing to wait for. */
 int vt_keeper_fd(const struct vt_keeper *keeper);
 void vt_keeper_set_meta(struct vt_keeper *keeper, const char *key, const char *value);

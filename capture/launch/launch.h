@@ -1,4 +1,4 @@
-/* launch.h - the two commands of vramtrace-record. Both return the exit status. */
+/* launch.h - the commands of vramtrace-record. All return the exit status. */
 #ifndef VT_LAUNCH_H
 #define VT_LAUNCH_H
 
@@ -6,5 +6,7 @@
 int vt_launch_record(int argc, char **argv);
 /* argv[0] is "collect": goes on with a session whose recorder died. */
 int vt_launch_collect(int argc, char **argv);
+/* argv[0] is "ctl": controls a running recording. */
+int vt_launch_ctl(int argc, char **argv);
 
 #endif

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GRACE_SECONDS_MAX 1e9
+#include "schema/base/bits.h"
+
+/* Longer than any machine runs; in nanoseconds it still fits. */
+#define SECONDS_MAX 1e9
 
 /* Values of getopt_long for options without a letter. */
 enum {
@@ -19,6 +22,8 @@ enum {
 	OPT_KERNELS,
 	OPT_NO_CUPTI,
 	OPT_GRACE,
+	OPT_START_AFTER,
+	OPT_DURATION,
 	OPT_KEEP_SESSION,
 	OPT_SESSION,
 };
@@ -38,6 +43,8 @@ static const char record_help[] =
 	"      --ops on|off     which op allocates (default: on)\n"
 	"      --kernels on|off kernels, copies and waits on the device (default: off)\n"
 	"      --no-cupti       do not record driver calls (cuMemAlloc, ...)\n"
+	"      --start-after T  record nothing in the first T of the run: 90s, 10m, 1.5h\n"
+	"      --duration T     record for T, then let the program run on unrecorded\n"
 	"      --grace SECONDS  follow processes that outlive the program this long (default: 5)\n"
 	"      --keep-session   keep the session directory when done\n"
 	"  -q, --quiet          no summary at the end\n"
@@ -97,16 +104,26 @@ static int parse_choice(const char *value, const char *yes, const char *no, bool
 	return 0;
 }
 
-static int parse_seconds(const char *text, uint64_t *ret_ns)
+/* A time such as 90s, 10m, 1.5h; without a unit, seconds. */
+static int parse_time(const char *text, uint64_t *ret_ns)
 {
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = {
+		{ "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }, { "d", 86400 }
+	};
 	char *end = NULL;
-	double seconds;
+	double seconds, unit = 0;
 
 	errno = 0;
 	seconds = strtod(text, &end);
-	if (errno || end == text || *end || !isfinite(seconds) || seconds < 0)
+	for (size_t i = 0; i < VT_ARRAY_SIZE(units); i++)
+		if (strcmp(end, units[i].name) == 0)
+			unit = units[i].seconds;
+	if (errno || end == text || unit == 0 || !isfinite(seconds) || seconds < 0)
 		return -VT_E_USAGE;
-	*ret_ns = (uint64_t)(fmin(seconds, GRACE_SECONDS_MAX) * 1e9);
+	*ret_ns = (uint64_t)(fmin(seconds * unit, SECONDS_MAX) * 1e9);
 	return 0;
 }
 
@@ -130,8 +147,16 @@ static int take_record_value(struct vt_record_options *options, int code, const 
 			return usage_error(err, "record", "--kernels is on or off, not ", value);
 		return 0;
 	case OPT_GRACE:
-		if (parse_seconds(value, &options->grace_ns) < 0)
+		if (parse_time(value, &options->grace_ns) < 0)
 			return usage_error(err, "record", "--grace is a number of seconds, not ", value);
+		return 0;
+	case OPT_START_AFTER:
+		if (parse_time(value, &options->start_after_ns) < 0)
+			return usage_error(err, "record", "--start-after is a time such as 90s or 10m, not ", value);
+		return 0;
+	case OPT_DURATION:
+		if (parse_time(value, &options->duration_ns) < 0 || options->duration_ns == 0)
+			return usage_error(err, "record", "--duration is a time such as 90s or 10m, not ", value);
 		return 0;
 	default:
 		options->output = value;
@@ -180,6 +205,8 @@ int vt_record_options_parse(struct vt_record_options *ret, int argc, char **argv
 		{ "kernels", required_argument, NULL, OPT_KERNELS },
 		{ "no-cupti", no_argument, NULL, OPT_NO_CUPTI },
 		{ "grace", required_argument, NULL, OPT_GRACE },
+		{ "start-after", required_argument, NULL, OPT_START_AFTER },
+		{ "duration", required_argument, NULL, OPT_DURATION },
 		{ "keep-session", no_argument, NULL, OPT_KEEP_SESSION },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "help", no_argument, NULL, 'h' },

@@ -8,10 +8,12 @@
 #include "schema/base/err.h"
 
 struct vt_record_options {
-	const char *output; /* NULL: vramtrace-<program>-<pid>.vramtrace */
-	const char *stacks; /* "python" or "none" */
-	char **program;	    /* the program and its arguments, NULL at the end; points into argv */
-	uint64_t grace_ns;  /* how long processes are followed that outlive the program */
+	const char *output;	 /* NULL: vramtrace-<program>-<pid>.vramtrace */
+	const char *stacks;	 /* "python" or "none" */
+	char **program;		 /* the program and its arguments, NULL at the end; points into argv */
+	uint64_t start_after_ns; /* nothing is recorded before */
+	uint64_t duration_ns;	 /* of the recording; 0: to the end */
+	uint64_t grace_ns;	 /* how long processes are followed that outlive the program */
 	bool ops;
 	bool host;
 	bool kernels;

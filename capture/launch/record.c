@@ -8,11 +8,13 @@
 
 #include "capture/collector/quote.h"
 #include "capture/launch/child.h"
+#include "capture/launch/control.h"
 #include "capture/launch/environ.h"
 #include "capture/launch/keeper.h"
 #include "capture/launch/launch.h"
 #include "capture/launch/locate.h"
 #include "capture/launch/options.h"
+#include "capture/launch/schedule.h"
 #include "capture/launch/session_dir.h"
 #include "capture/launch/summary.h"
 #include "schema/base/cleanup.h"
@@ -22,6 +24,8 @@ struct record {
 	struct vt_record_options options;
 	struct vt_child child;
 	struct vt_keeper keeper;
+	struct vt_control control;
+	struct vt_schedule schedule;
 	char session[PATH_MAX];
 	char output[PATH_MAX];
 };
@@ -124,6 +128,16 @@ static int open_output(struct record *record, struct vt_err *err)
 	return vt_keeper_start(&record->keeper, record->options.force ? VT_STORE_REPLACE : VT_STORE_NEW, err);
 }
 
+static int begin_control(struct record *record, struct vt_err *err)
+{
+	struct vt_err why;
+
+	if (vt_control_open(&record->control, record->session, &why) < 0 && !record->options.quiet)
+		(void)fprintf(stderr, "vramtrace record: `vramtrace ctl` cannot reach this recording: %s\n", why.msg);
+	return vt_schedule_begin(&record->schedule, record->options.start_after_ns, record->options.duration_ns,
+				 &record->keeper, err);
+}
+
 /* ------------------------------------------------------------------ while it runs */
 
 /* Whether there is nothing more to wait for. */
@@ -141,9 +155,10 @@ static void wait_for_something(const struct record *record, int wait_ms)
 	struct pollfd fds[] = {
 		{ .fd = record->child.signal_fd, .events = POLLIN },
 		{ .fd = vt_keeper_fd(&record->keeper), .events = POLLIN },
+		{ .fd = record->control.fd, .events = POLLIN },
 	};
 
-	(void)poll(fds, 2, wait_ms);
+	(void)poll(fds, 3, wait_ms);
 }
 
 static void follow(struct record *record)
@@ -158,6 +173,12 @@ static void follow(struct record *record)
 		has_children = vt_child_reap(&record->child);
 		if (record->child.ended && !ended_ns)
 			ended_ns = now_ns();
+		if (vt_schedule_check(&record->schedule, &record->keeper) && !record->options.quiet)
+			(void)fprintf(stderr,
+				      "vramtrace record: recording has ended as --duration asked; %s is whole, "
+				      "and the program runs on\n",
+				      record->output);
+		vt_control_serve(&record->control, &record->keeper);
 		wait_ms = vt_keeper_poll(&record->keeper);
 		if (is_over(record, has_children, ended_ns))
 			return;
@@ -209,7 +230,7 @@ static int run(struct record *record)
 		vt_session_dir_remove(record->session);
 		return complain(&err);
 	}
-	if (open_output(record, &err) < 0) {
+	if (open_output(record, &err) < 0 || begin_control(record, &err) < 0) {
 		vt_child_cancel(&record->child);
 		vt_session_dir_remove(record->session);
 		return complain(&err);
@@ -217,13 +238,14 @@ static int run(struct record *record)
 	describe(record);
 	vt_child_start(&record->child);
 	follow(record);
+	vt_control_done(&record->control);
 	finish(record);
 	return vt_child_exit_status(&record->child);
 }
 
 int vt_launch_record(int argc, char **argv)
 {
-	struct record record = { .child = { .gate_fd = -1, .signal_fd = -1 } };
+	struct record record = { .child = { .gate_fd = -1, .signal_fd = -1 }, .control = { .fd = -1 } };
 	struct vt_err err;
 	int r = vt_record_options_parse(&record.options, argc, argv, &err);
 

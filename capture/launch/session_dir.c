@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "schema/base/cleanup.h"
+#include "schema/ring.h"
 
 #define SHM "/dev/shm"
 #define NAME_PREFIX "vramtrace-%u-"
@@ -64,6 +65,12 @@ static bool is_ring_file(const char *name)
 	return dot && strcmp(dot, ".ring") == 0;
 }
 
+/* What the recorder and the agents themselves put there. */
+static bool is_ours(const char *name)
+{
+	return is_ring_file(name) || strcmp(name, VT_SESSION_PAUSED) == 0 || strcmp(name, VT_SESSION_CONTROL) == 0;
+}
+
 /* Bytes that the ring files in a directory take. */
 static uint64_t measure_rings(DIR *dir)
 {
@@ -88,24 +95,55 @@ static uint64_t measure_orphan(const char *path)
 	return measure_rings(dir);
 }
 
-bool vt_session_dir_find_orphan(char ret_path[PATH_MAX], uint64_t *ret_bytes)
+/* The session directories of this user in one place. */
+static int each_in(const char *place, int (*fn)(void *arg, const char *path), void *arg)
 {
-	const char *place = choose_place();
 	VT_CLEANUP(close_dirp) DIR *dir = opendir(place);
 	const struct dirent *entry;
-	char prefix[64];
+	char prefix[64], path[PATH_MAX];
+	int r = 0;
 
 	(void)snprintf(prefix, sizeof(prefix), NAME_PREFIX, (unsigned)geteuid());
-	while (dir && (entry = readdir(dir)) != NULL) {
-		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
-			continue;
-		if (snprintf(ret_path, PATH_MAX, "%s/%s", place, entry->d_name) >= PATH_MAX)
-			continue;
-		*ret_bytes = measure_orphan(ret_path);
-		if (*ret_bytes)
-			return true;
-	}
-	return false;
+	while (dir && r == 0 && (entry = readdir(dir)) != NULL)
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
+		    snprintf(path, sizeof(path), "%s/%s", place, entry->d_name) < PATH_MAX)
+			r = fn(arg, path);
+	return r;
+}
+
+int vt_session_dir_each(int (*fn)(void *arg, const char *path), void *arg)
+{
+	const char *tmp = getenv("TMPDIR");
+	int r = each_in(SHM, fn, arg);
+
+	if (r == 0 && tmp && *tmp == '/' && strcmp(tmp, "/tmp") != 0)
+		r = each_in(tmp, fn, arg);
+	return r == 0 ? each_in("/tmp", fn, arg) : r;
+}
+
+struct orphan {
+	char *path;
+	uint64_t bytes;
+};
+
+static int look_for_orphan(void *arg, const char *path)
+{
+	struct orphan *orphan = arg;
+
+	orphan->bytes = measure_orphan(path);
+	if (!orphan->bytes)
+		return 0;
+	(void)snprintf(orphan->path, PATH_MAX, "%s", path);
+	return 1;
+}
+
+bool vt_session_dir_find_orphan(char ret_path[PATH_MAX], uint64_t *ret_bytes)
+{
+	struct orphan orphan = { .path = ret_path };
+	bool found = each_in(choose_place(), look_for_orphan, &orphan) == 1;
+
+	*ret_bytes = orphan.bytes;
+	return found;
 }
 
 void vt_session_dir_remove(const char *path)
@@ -114,7 +152,7 @@ void vt_session_dir_remove(const char *path)
 	const struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)) != NULL)
-		if (is_ring_file(entry->d_name))
+		if (is_ours(entry->d_name))
 			(void)unlinkat(dirfd(dir), entry->d_name, 0);
 	(void)rmdir(path);
 }
