@@ -29,3 +29,8 @@ if(NOT VT_SANITIZE)
     $<TARGET_FILE:vramtrace>)
   set_tests_properties(e2e.ops_key_averages e2e.categories PROPERTIES SKIP_RETURN_CODE 77)
 endif()
+
+# What blocks are for.
+add_executable(test_attribute unit/test_attribute.c)
+target_link_libraries(test_attribute PRIVATE vt_analyze vt_trace_builder PkgConfig::CMOCKA)
+add_test(NAME unit.attribute COMMAND test_attribute)

@@ -11,6 +11,7 @@ struct mark {
 	uint64_t begin_ns;    /* begins after the last event up to this, if it has not begun */
 	uint64_t last_serial; /* of the last block that was allocated before it */
 	bool begun;
+	bool unused; /* forgotten */
 	struct vt_buf blocks; /* struct vt_attributed */
 };
 
@@ -92,7 +93,11 @@ void vt_attribution_each(struct vt_attribution *attribution,
 
 static int add_mark(struct vt_attribution *attribution, const struct mark *mark, uint32_t *ret, struct vt_err *err)
 {
-	*ret = (uint32_t)mark_count(attribution);
+	for (*ret = 0; *ret < mark_count(attribution); ++*ret)
+		if (marks(attribution)[*ret].unused) {
+			marks(attribution)[*ret] = *mark;
+			return 0;
+		}
 	return vt_buf_append(&attribution->marks, mark, sizeof(*mark)) < 0 ? no_memory(err) : 0;
 }
 
@@ -108,6 +113,12 @@ int vt_attribution_mark_at(struct vt_attribution *attribution, uint64_t time_ns,
 	const struct mark mark = { .device = UINT32_MAX, .begin_ns = time_ns };
 
 	return add_mark(attribution, &mark, ret, err);
+}
+
+void vt_attribution_unmark(struct vt_attribution *attribution, uint32_t mark)
+{
+	vt_buf_done(&marks(attribution)[mark].blocks);
+	marks(attribution)[mark] = (struct mark){ .begin_ns = UINT64_MAX, .unused = true };
 }
 
 static void begin(struct vt_attribution *attribution, struct mark *mark)
@@ -137,7 +148,7 @@ static void end_pending(struct vt_attribution *attribution, uint32_t device)
 
 static int keep(struct mark *mark, const struct vt_attributed *block)
 {
-	if (!mark->begun || block->serial > mark->last_serial ||
+	if (!mark->begun || mark->unused || block->serial > mark->last_serial ||
 	    (mark->device != UINT32_MAX && mark->device != block->device))
 		return 0;
 	return vt_buf_append(&mark->blocks, block, sizeof(*block));

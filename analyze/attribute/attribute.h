@@ -43,6 +43,9 @@ int vt_attribution_mark(struct vt_attribution *attribution, uint32_t device, uin
 /* Before the run: what will be live after the last event up to that time; UINT64_MAX: at the end. */
 int vt_attribution_mark_at(struct vt_attribution *attribution, uint64_t time_ns, uint32_t *ret, struct vt_err *err);
 
+/* Forgets a mark and its blocks; its number may be given anew. */
+void vt_attribution_unmark(struct vt_attribution *attribution, uint32_t mark);
+
 /* After the run. The blocks of a mark, in no order of meaning; valid as long as the attribution. */
 struct vt_attributed_list {
 	const struct vt_attributed *list;

@@ -117,7 +117,8 @@ static struct vt_verdict initial(const struct vt_rules *rules, const struct vt_l
 	/* No backward in the trace: nothing tells parameters from buffers, and there are more of the first. */
 	if (build)
 		return VERDICT(PARAMETER, MEDIUM);
-	return rules->gradients ? VERDICT(INPUT, LOW) : VERDICT(UNKNOWN, LOW);
+	/* The program's own line made it, and no gradient belongs to it: data that is held all the time. */
+	return rules->gradients && (life->frames_flags & VT_FRAMES_ANY) ? VERDICT(INPUT, LOW) : VERDICT(UNKNOWN, LOW);
 }
 
 /* Not differentiated: neither made by an op with a node nor in a backward pass or an optimizer. */
@@ -131,8 +132,11 @@ static struct vt_verdict plain(const struct vt_rules *rules, const struct vt_lif
 	    (life->frames_flags & VT_FRAMES_IN_INIT || !ending->dead || outlived_forward))
 		/* Even if it is moved to a device before any work: that is what it is. */
 		return initial(rules, life, process);
-	if (!life->nodes && (!ending->dead || (outlived_forward && ending->passes > life->passes + 1)))
+	if (!forward && !life->nodes && (!ending->dead || (outlived_forward && ending->passes > life->passes + 1)))
 		return initial(rules, life, process);
+	if (forward && life->node == VT_NODE_UNKNOWN && ending->dead && ending->in_backward)
+		/* No sequence numbers were captured; that a backward op let go of it tells the same. */
+		return VERDICT(ACTIVATION, MEDIUM);
 	if (outlived_forward)
 		/* Something differentiated may have used it, and depends on no parameter itself: what the model is fed
 		 * with. In a forward(): masks, positions. */

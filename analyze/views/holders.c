@@ -2,6 +2,11 @@
 #include "analyze/views/holders.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "analyze/views/idmap.h"
+#include "schema/base/bits.h"
+#include "schema/event.h"
 
 static int by_place(const void *a, const void *b)
 {
@@ -13,7 +18,9 @@ static int by_place(const void *a, const void *b)
 		order = (y->bytes > x->bytes) - (y->bytes < x->bytes);
 	if (!order)
 		order = (x->op > y->op) - (x->op < y->op);
-	return order ? order : (x->stack > y->stack) - (x->stack < y->stack);
+	if (!order)
+		order = (x->stack > y->stack) - (x->stack < y->stack);
+	return order ? order : (x->forward_op > y->forward_op) - (x->forward_op < y->forward_op);
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -25,50 +32,146 @@ static int by_bytes(const void *a, const void *b)
 	return vt_place_compare(&x->place, &y->place);
 }
 
+static void add(struct vt_holder *to, const struct vt_holder *from)
+{
+	to->bytes += from->bytes;
+	to->blocks += from->blocks;
+	to->members += from->members;
+	to->block_bytes = to->block_bytes == from->block_bytes ? to->block_bytes : 0;
+	to->kept_bytes += from->kept_bytes;
+	to->kept_ns += from->kept_ns;
+	for (unsigned i = 0; i < VT_CATEGORIES; i++)
+		to->category_bytes[i] += from->category_bytes[i];
+}
+
 /* Folds neighbours of equal place into the first of them. */
 static size_t merge(struct vt_holder *list, size_t count)
 {
 	size_t last = 0;
 
 	for (size_t i = 1; i < count; i++) {
-		if (vt_place_compare(&list[last].place, &list[i].place)) {
+		if (vt_place_compare(&list[last].place, &list[i].place))
 			list[++last] = list[i];
-			continue;
-		}
-		list[last].bytes += list[i].bytes;
-		list[last].blocks += list[i].blocks;
-		list[last].members++;
+		else
+			add(&list[last], &list[i]);
 	}
 	return count ? last + 1 : 0;
 }
 
-int vt_holders_build(struct vt_holders *ret, const struct vt_lens *lens, struct vt_err *err)
+static struct vt_holder of_block(const struct vt_attributed *block)
 {
-	uint32_t process = vt_replay_device(lens->replay, lens->device)->process;
-	uint32_t n = vt_groups_count(lens->groups);
+	struct vt_holder holder = {
+		.bytes = block->size_bytes,
+		.blocks = 1,
+		.op = block->op,
+		.stack = block->stack,
+		.forward_op = block->forward_op,
+		.forward_stack = block->forward_stack,
+		.block_bytes = block->size_bytes,
+	};
+
+	holder.category_bytes[block->category] = block->size_bytes;
+	if (block->freed_in_backward) {
+		holder.kept_bytes = block->size_bytes;
+		holder.kept_ns = (double)block->size_bytes * (double)(block->free_ns - block->alloc_ns);
+	}
+	return holder;
+}
+
+/* Blocks of equal stacks, before anything is looked up for them. */
+struct gathering {
+	struct vt_idmap where, kinds;
+	struct vt_holder *list;
+	size_t room;
+};
+
+static int gather(struct gathering *gathering, const struct vt_attributed *block)
+{
+	struct vt_holder holder = of_block(block);
+	uint32_t where, kind, known;
+
+	where = vt_idmap_add(&gathering->where, (struct vt_idmap_key){ block->op, block->stack, 0 });
+	if (where == VT_IDMAP_NONE)
+		return -VT_E_NOMEM;
+	known = gathering->kinds.count;
+	kind = vt_idmap_add(&gathering->kinds, (struct vt_idmap_key){ where, block->forward_op, block->forward_stack });
+	if (kind == VT_IDMAP_NONE ||
+	    vt_array_reach((void **)&gathering->list, &gathering->room, kind, sizeof(*gathering->list)) < 0)
+		return -VT_E_NOMEM;
+	if (kind == known)
+		gathering->list[kind] = holder;
+	else
+		add(&gathering->list[kind], &holder);
+	return 0;
+}
+
+/* Ops that only get memory for their caller: the caller says more. */
+static bool is_factory(const char *name)
+{
+	static const char *const names[] = { "aten::empty",   "aten::empty_like", "aten::empty_strided",
+					     "aten::resize_", "aten::new_empty",  "aten::new_empty_strided" };
+
+	for (size_t i = 0; i < VT_ARRAY_SIZE(names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* The op to name: the innermost that is no mere factory; the innermost where ranges alone are around that. */
+static uint32_t telling_op(const struct vt_symbols *symbols, uint32_t process, uint32_t op)
+{
+	uint32_t node = op;
+	struct vt_op_info info;
+
+	for (int depth = 0; depth < 16 && vt_symbols_op(symbols, process, node, &info); depth++) {
+		if (info.scope != VT_op_scope_FUNCTION)
+			break;
+		if (!is_factory(info.name))
+			return node;
+		node = info.parent;
+	}
+	return op;
+}
+
+static void find_place(const struct vt_symbols *symbols, uint32_t process, struct vt_holder *holder)
+{
+	uint32_t op = telling_op(symbols, process, holder->op);
+
+	holder->members = 1;
+	if (holder->forward_stack)
+		vt_place_of_backward(symbols, process, op, holder->forward_stack, &holder->place);
+	if (!holder->forward_stack || !holder->place.backward)
+		vt_place_find(symbols, process, op, holder->stack, &holder->place);
+}
+
+int vt_holders_build(struct vt_holders *ret, const struct vt_symbols *symbols, struct vt_attributed_list blocks,
+		     struct vt_holders_filter filter, struct vt_err *err)
+{
+	struct gathering gathering = { .list = NULL };
+	uint32_t process = 0;
+	int r = 0;
 
 	*ret = (struct vt_holders){ .count = 0 };
-	ret->list = calloc(n ? n : 1, sizeof(*ret->list));
-	if (!ret->list)
-		return vt_err_set(err, VT_E_NOMEM, "no memory for %u holders", n);
-	for (uint32_t i = 0; i < n; i++) {
-		struct vt_group group = vt_groups_get(lens->groups, i);
-		bool peak = lens->moment == VT_MOMENT_PEAK;
-		uint64_t blocks = peak ? group.peak_blocks : group.live_blocks;
-		struct vt_holder *holder = &ret->list[ret->count];
+	for (size_t i = 0; i < blocks.count && !r; i++) {
+		const struct vt_attributed *block = &blocks.list[i];
 
-		if (group.device != lens->device || !blocks)
+		if (block->device != filter.device || (filter.category >= 0 && block->category != filter.category))
 			continue;
-		*holder = (struct vt_holder){ .bytes = peak ? group.peak_bytes : group.live_bytes,
-					      .blocks = blocks,
-					      .op = group.op,
-					      .stack = group.stack,
-					      .members = 1 };
-		vt_place_find(lens->symbols, process, group.op, group.stack, &holder->place);
-		ret->bytes += holder->bytes;
-		ret->blocks += blocks;
-		ret->count++;
+		process = block->process;
+		ret->bytes += block->size_bytes;
+		ret->blocks++;
+		r = gather(&gathering, block);
 	}
+	ret->list = gathering.list;
+	ret->count = gathering.kinds.count;
+	vt_idmap_done(&gathering.where);
+	vt_idmap_done(&gathering.kinds);
+	if (r < 0)
+		return vt_err_set(err, VT_E_NOMEM, "no memory for the holders of memory");
+	for (size_t i = 0; i < ret->count; i++)
+		find_place(symbols, process, &ret->list[i]);
+	if (!ret->count)
+		return 0;
 	qsort(ret->list, ret->count, sizeof(*ret->list), by_place);
 	ret->count = merge(ret->list, ret->count);
 	qsort(ret->list, ret->count, sizeof(*ret->list), by_bytes);
@@ -79,4 +182,14 @@ void vt_holders_done(struct vt_holders *holders)
 {
 	free(holders->list);
 	*holders = (struct vt_holders){ .count = 0 };
+}
+
+enum vt_category vt_holder_category(const struct vt_holder *holder)
+{
+	enum vt_category best = VT_CATEGORY_UNKNOWN;
+
+	for (unsigned i = 0; i < VT_CATEGORIES; i++)
+		if (holder->category_bytes[i] > holder->category_bytes[best])
+			best = (enum vt_category)i;
+	return best;
 }

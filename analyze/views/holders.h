@@ -1,7 +1,8 @@
-/* holders.h - who holds a device's memory at a moment: groups.h merged by what a reader can tell apart. */
+/* holders.h - who holds a device's memory at a moment: blocks merged by what a reader can tell apart. */
 #ifndef VT_ANALYZE_HOLDERS_H
 #define VT_ANALYZE_HOLDERS_H
 
+#include "analyze/attribute/attribute.h"
 #include "analyze/views/groups.h"
 #include "analyze/views/place.h"
 
@@ -19,11 +20,19 @@ struct vt_lens {
 	enum vt_moment moment;
 };
 
-/* All that one op holds through one line of the user's code. */
+/*
+ * All that one op holds through one line of the user's code; of a backward op, through the forward line. Ops that only
+ * get memory for their caller (aten::empty) are taken for that caller.
+ */
 struct vt_holder {
 	uint64_t bytes, blocks;
-	uint32_t op, stack; /* of the member that holds most: an example of the whole stacks */
-	uint32_t members;   /* groups: different op stacks and Python stacks */
+	uint32_t op, stack;		    /* of the member that holds most: an example of the whole stacks */
+	uint32_t forward_op, forward_stack; /* of it: attribute.h */
+	uint32_t members;		    /* different op stacks and Python stacks */
+	uint64_t block_bytes;		    /* of each block; 0 where sizes differ */
+	uint64_t kept_bytes;		    /* of blocks that a backward op freed */
+	double kept_ns;			    /* sum over those of bytes times life */
+	uint64_t category_bytes[VT_CATEGORIES];
 	struct vt_place place;
 };
 
@@ -34,8 +43,17 @@ struct vt_holders {
 	uint64_t blocks;
 };
 
-/* Holders of nothing are left out. The holder calls vt_holders_done. */
-int vt_holders_build(struct vt_holders *ret, const struct vt_lens *lens, struct vt_err *err);
+/* Which of the blocks count. */
+struct vt_holders_filter {
+	uint32_t device; /* index into the replay's devices */
+	int category;	 /* enum vt_category; -1: all */
+};
+
+/* The holder calls vt_holders_done. */
+int vt_holders_build(struct vt_holders *ret, const struct vt_symbols *symbols, struct vt_attributed_list blocks,
+		     struct vt_holders_filter filter, struct vt_err *err);
 void vt_holders_done(struct vt_holders *holders);
+/* What most of its bytes are for. */
+enum vt_category vt_holder_category(const struct vt_holder *holder);
 
 #endif

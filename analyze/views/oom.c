@@ -86,7 +86,6 @@ static int take_story(struct vt_oom_report *report, const struct vt_replay *repl
 		      struct vt_err *err)
 {
 	const struct vt_symbols *symbols = report->session->symbols;
-	const struct vt_lens lens = { replay, symbols, report->groups, story->device, VT_MOMENT_NOW };
 	struct vt_oom_facts *facts = &story->facts;
 	int r;
 
@@ -97,15 +96,31 @@ static int take_story(struct vt_oom_report *report, const struct vt_replay *repl
 		return r;
 	facts->has_segments = facts->space.segments != 0;
 	vt_place_find(symbols, story->process, story->rec.op, story->rec.stack, &story->asker);
-	r = vt_holders_build(&story->holders, &lens, err);
-	if (r < 0)
-		return r;
+	return vt_attribution_mark(report->attribution, story->device, &story->mark, err);
+}
+
+/* After the pass: who held what, and what for, is known when the blocks' lives are. */
+static int take_holders(const struct vt_oom_report *report, struct vt_oom_story *story, struct vt_err *err)
+{
+	const struct vt_symbols *symbols = report->session->symbols;
+	const struct vt_use_moment moment = {
+		.word = "At that moment",
+		.device = story->device,
+		.blocks = vt_attribution_marked(report->attribution, story->mark),
+	};
+	struct vt_oom_facts *facts = &story->facts;
+	int r = vt_holders_build(&story->holders, symbols, moment.blocks,
+				 (struct vt_holders_filter){ story->device, -1 }, err);
+
+	story->uses = vt_uses_sum(moment.blocks, story->device);
+	if (!r)
+		r = vt_uses_sentence(story->sentence, report->session, &moment, err);
 	facts->top_place = "";
-	if (story->holders.count) {
+	if (!r && story->holders.count) {
 		facts->top_bytes = story->holders.list[0].bytes;
 		facts->top_place = vt_place_sentence(story->top_place, &story->holders.list[0].place);
 	}
-	return 0;
+	return r;
 }
 
 static int add_story(struct vt_oom_report *report, const struct vt_replay *replay, uint32_t device,
@@ -116,7 +131,7 @@ static int add_story(struct vt_oom_report *report, const struct vt_replay *repla
 	report->ooms++;
 	/* The last place is for the latest one. */
 	if (report->nstories == VT_OOM_FULL_MAX)
-		vt_holders_done(&report->stories[--report->nstories].holders);
+		vt_attribution_unmark(report->attribution, report->stories[--report->nstories].mark);
 	story = &report->stories[report->nstories++];
 	*story = (struct vt_oom_story){ .number = report->ooms,
 					.device = device,
@@ -217,7 +232,7 @@ int vt_oom_report_run(struct vt_oom_report *report, struct vt_session *session, 
 	int r;
 
 	*report = (struct vt_oom_report){ .session = session };
-	r = vt_groups_new(&report->groups, err);
+	r = vt_attribution_new(&report->attribution, session->symbols, err);
 	if (!r)
 		r = vt_levels_view_new(&report->levels, err);
 	if (!r)
@@ -231,7 +246,7 @@ int vt_oom_report_run(struct vt_oom_report *report, struct vt_session *session, 
 
 	/* This report comes last: at an error the others must know all that was before it. */
 	const struct vt_listener listeners[] = {
-		vt_groups_listener(report->groups),
+		vt_attribution_listener(report->attribution),
 		vt_levels_listener(report->levels),
 		vt_segments_listener(report->segments),
 		vt_steps_listener(report->steps),
@@ -241,7 +256,11 @@ int vt_oom_report_run(struct vt_oom_report *report, struct vt_session *session, 
 
 	for (size_t i = 0; i < VT_ARRAY_SIZE(listeners) && !r; i++)
 		r = vt_replay_add(session->replay, &listeners[i], err);
-	return r ? r : vt_session_run(session, quiet, err);
+	if (!r)
+		r = vt_session_run(session, quiet, err);
+	for (unsigned i = 0; i < report->nstories && !r; i++)
+		r = take_holders(report, &report->stories[i], err);
+	return r;
 }
 
 void vt_oom_report_done(struct vt_oom_report *report)
@@ -252,6 +271,6 @@ void vt_oom_report_done(struct vt_oom_report *report)
 	vt_steps_free(report->steps);
 	vt_segments_free(report->segments);
 	vt_levels_view_free(report->levels);
-	vt_groups_free(report->groups);
+	vt_attribution_free(report->attribution);
 	*report = (struct vt_oom_report){ .session = NULL };
 }

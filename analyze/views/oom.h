@@ -12,6 +12,7 @@
 #include "analyze/views/levels.h"
 #include "analyze/views/oom_rules.h"
 #include "analyze/views/session.h"
+#include "analyze/views/uses.h"
 
 /* Errors told in full: the first ones and the last. The others are counted. */
 #define VT_OOM_FULL_MAX 8
@@ -24,14 +25,17 @@ struct vt_oom_story {
 	bool awaits_sample; /* of a refused driver call: the device's figures come next */
 	struct vt_oom_facts facts;
 	struct vt_levels levels;
+	uint32_t mark; /* attribute.h: what was live */
 	struct vt_holders holders;
+	struct vt_use_sums uses;
+	char sentence[VT_USES_SENTENCE_MAX];
 	struct vt_place asker;
 	char top_place[VT_PLACE_MAX];
 };
 
 struct vt_oom_report {
 	struct vt_session *session;
-	struct vt_groups *groups;
+	struct vt_attribution *attribution;
 	struct vt_levels_view *levels;
 	struct vt_segments *segments;
 	struct vt_steps *steps;

@@ -104,6 +104,8 @@ static void put_story(const struct vt_oom_report *report, struct vt_json *json, 
 	vt_json_object_end(json);
 	vt_report_json_levels(json, &story->levels);
 	vt_report_json_holders(session, json, story->process, &story->holders, top);
+	vt_json_put_string(json, "sentence", story->sentence);
+	vt_uses_json(json, &story->uses);
 	put_next(json, &story->facts);
 	vt_json_object_end(json);
 }

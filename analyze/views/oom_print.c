@@ -164,6 +164,13 @@ static int print_story(const struct vt_oom_report *report, const struct vt_scree
 	else if (vt_report_print_holders(screen, &story->holders, story->facts.allocated_bytes, top) < 0)
 		return -VT_E_NOMEM;
 	(void)putc('\n', screen->out);
+	if (story->holders.count) {
+		vt_screen_heading(screen, "What it was for (estimated by scope and lifetime)");
+		vt_screen_text(screen, 2, "%s", story->sentence);
+		if (vt_uses_print(screen, &story->uses) < 0)
+			return -VT_E_NOMEM;
+		(void)putc('\n', screen->out);
+	}
 	print_next(screen, &story->facts);
 	(void)putc('\n', screen->out);
 	return 0;

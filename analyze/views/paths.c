@@ -50,9 +50,10 @@ static const char *file_name(const struct maker *maker, const char *file)
 
 static const char *frame_label(const struct maker *maker, char out[LABEL_MAX], const struct vt_frame_info *frame)
 {
-	snprintf(out, LABEL_MAX, "%.150s  %.60s:%" PRIu32, frame->function, file_name(maker, frame->file), frame->line);
+	(void)snprintf(out, LABEL_MAX, "%.150s  %.60s:%" PRIu32, frame->function, file_name(maker, frame->file),
+		       frame->line);
 	if (maker->whole_paths)
-		snprintf(out, LABEL_MAX, "%.150s  %.220s:%" PRIu32, frame->function, frame->file, frame->line);
+		(void)snprintf(out, LABEL_MAX, "%.150s  %.220s:%" PRIu32, frame->function, frame->file, frame->line);
 	return out;
 }
 
@@ -118,7 +119,7 @@ static int by_module(const struct maker *maker)
 		dot = strrchr(frame.function, '.');
 		if (!dot || strcmp(dot, ".forward") != 0)
 			continue;
-		snprintf(label, sizeof(label), "%.*s", (int)(dot - frame.function), frame.function);
+		(void)snprintf(label, sizeof(label), "%.*s", (int)(dot - frame.function), frame.function);
 		r = add(maker, label);
 	}
 	reverse(maker->path, from);
@@ -163,9 +164,9 @@ static int by_rank(const struct maker *maker)
 	char label[LABEL_MAX];
 
 	if (row && row->rank >= 0)
-		snprintf(label, sizeof(label), "rank %" PRId32, row->rank);
+		(void)snprintf(label, sizeof(label), "rank %" PRId32, row->rank);
 	else
-		snprintf(label, sizeof(label), "process %" PRIu32, maker->block->process);
+		(void)snprintf(label, sizeof(label), "process %" PRIu32, maker->block->process);
 	return add(maker, label);
 }
 
@@ -175,16 +176,16 @@ static int by_number(const struct maker *maker, enum vt_dimension dimension)
 	char label[LABEL_MAX];
 
 	if (dimension == VT_BY_THREAD)
-		snprintf(label, sizeof(label), "thread %" PRIu32, block->thread);
+		(void)snprintf(label, sizeof(label), "thread %" PRIu32, block->thread);
 	else if (dimension == VT_BY_BLOCK)
-		snprintf(label, sizeof(label), "0x%" PRIx64 " +%" PRIu64 " B, block %" PRIu64, block->address,
-			 block->size_bytes, block->serial);
+		(void)snprintf(label, sizeof(label), "0x%" PRIx64 " +%" PRIu64 " B, block %" PRIu64, block->address,
+			       block->size_bytes, block->serial);
 	else if (block->step == VT_STEP_UNKNOWN)
-		snprintf(label, sizeof(label), "(no step known)");
+		(void)snprintf(label, sizeof(label), "(no step known)");
 	else if (!block->step && !block->range_step)
-		snprintf(label, sizeof(label), "before the first step");
+		(void)snprintf(label, sizeof(label), "before the first step");
 	else
-		snprintf(label, sizeof(label), "step %" PRIu32, block->step);
+		(void)snprintf(label, sizeof(label), "step %" PRIu32, block->step);
 	return add(maker, label);
 }
 
@@ -245,7 +246,7 @@ static int parse_one(const char *word, size_t length, struct vt_path_by *by, str
 			by->list[by->count++] = (enum vt_dimension)i;
 			return 0;
 		}
-	snprintf(text, sizeof(text), "%.*s", (int)(length < 30 ? length : 30), word);
+	(void)snprintf(text, sizeof(text), "%.*s", (int)(length < 30 ? length : 30), word);
 	near = vt_suggest(text, names, VT_ARRAY_SIZE(names));
 	return vt_err_set(err, VT_E_USAGE,
 			  "--by: no '%s'%s%s%s; it takes stack, module, op, line, file, category, step, phase, thread, "

@@ -11,6 +11,7 @@
 #define DEPTH_MAX 512
 /* A function's name is cut here: it is a help beside the line, never the key. */
 #define FUNCTION_MAX 60
+#define BACKWARD "backward of "
 
 static const char *find_within(const struct vt_symbols *symbols, uint32_t process, uint32_t node)
 {
@@ -35,12 +36,21 @@ void vt_place_find(const struct vt_symbols *symbols, uint32_t process, uint32_t 
 	ret->has_frame = vt_symbols_user_frame(symbols, process, stack, &ret->frame);
 }
 
+void vt_place_of_backward(const struct vt_symbols *symbols, uint32_t process, uint32_t op, uint32_t forward_stack,
+			  struct vt_place *ret)
+{
+	vt_place_find(symbols, process, op, forward_stack, ret);
+	ret->backward = ret->has_frame;
+}
+
 int vt_place_compare(const struct vt_place *x, const struct vt_place *y)
 {
 	int order = strcmp(x->op, y->op);
 
 	if (!order)
 		order = (int)y->has_frame - (int)x->has_frame;
+	if (!order)
+		order = (int)x->backward - (int)y->backward;
 	if (order)
 		return order;
 	/* Where there is a line it says enough: ranges that change from step to step must not tear it apart. */
@@ -95,6 +105,13 @@ static const char *frame_text(char out[VT_PLACE_MAX], const struct vt_frame_info
 
 const char *vt_place_where(char out[VT_PLACE_MAX], const struct vt_place *place, size_t columns)
 {
+	char frame[VT_PLACE_MAX];
+
+	if (place->backward) {
+		columns = columns > strlen(BACKWARD) ? columns - strlen(BACKWARD) : 0;
+		(void)snprintf(out, VT_PLACE_MAX, BACKWARD "%.300s", frame_text(frame, &place->frame, columns));
+		return out;
+	}
 	if (place->has_frame)
 		return frame_text(out, &place->frame, columns);
 	(void)snprintf(out, VT_PLACE_MAX, "%s%.200s", *place->within ? "in " : "", place->within);
@@ -129,7 +146,8 @@ const char *vt_place_sentence(char out[VT_PLACE_MAX], const struct vt_place *pla
 	const char *op = *place->op ? place->op : "no op";
 
 	if (place->has_frame)
-		(void)snprintf(out, VT_PLACE_MAX, "%.80s at %.200s", op, frame_text(where, &place->frame, 0));
+		(void)snprintf(out, VT_PLACE_MAX, "%.80s %s %.200s", op, place->backward ? "in the backward of" : "at",
+			       frame_text(where, &place->frame, 0));
 	else
 		(void)snprintf(out, VT_PLACE_MAX, "%.80s%s%.200s", op, *place->within ? " in " : "", place->within);
 	return out;

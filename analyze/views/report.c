@@ -1,6 +1,7 @@
 /* report.c - see report.h: gathers what the report says. */
 #include "analyze/views/report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static int add_listeners(struct vt_report *report, struct vt_err *err)
@@ -33,11 +34,31 @@ static void sum_lifetimes(const struct vt_report *report, struct vt_report_devic
 	device->mean_lifetime_ns = device->frees ? (uint64_t)(sum / device->frees) : 0;
 }
 
+static int gather_uses(const struct vt_report *report, struct vt_report_device *device, struct vt_err *err)
+{
+	const struct vt_session *session = report->session;
+	char word[64];
+	const struct vt_use_moment moment = {
+		.word = word,
+		.last_block = session->moment == VT_MOMENT_PEAK,
+		.device = device->index,
+		.blocks = vt_uses_blocks(&report->uses, session, device->index),
+	};
+	int r;
+
+	(void)snprintf(word, sizeof(word), "%s", session->moment_word);
+	word[0] = word[0] == 'a' ? 'A' : word[0];
+	device->uses = vt_uses_sum(moment.blocks, device->index);
+	r = vt_uses_sentence(device->sentence, session, &moment, err);
+	if (r < 0)
+		return r;
+	return vt_holders_build(&device->holders, session->symbols, moment.blocks,
+				(struct vt_holders_filter){ device->index, -1 }, err);
+}
+
 static int gather_device(struct vt_report *report, struct vt_report_device *device, struct vt_err *err)
 {
 	const struct vt_session *session = report->session;
-	const struct vt_lens lens = { session->replay, session->symbols, report->groups, device->index,
-				      session->moment };
 
 	if (session->moment == VT_MOMENT_PEAK)
 		device->levels = vt_levels_at_peak(report->levels, session->replay, device->index);
@@ -45,7 +66,7 @@ static int gather_device(struct vt_report *report, struct vt_report_device *devi
 		device->levels = vt_levels_now(report->levels, session->replay, device->index);
 	device->time_ns = device->levels.time_ns;
 	sum_lifetimes(report, device);
-	return vt_holders_build(&device->holders, &lens, err);
+	return gather_uses(report, device, err);
 }
 
 static int by_peak(const void *a, const void *b)
@@ -93,7 +114,11 @@ int vt_report_run(struct vt_report *report, struct vt_session *session, bool qui
 	if (!r)
 		r = add_listeners(report, err);
 	if (!r)
+		r = vt_uses_begin(&report->uses, session, err);
+	if (!r)
 		r = vt_session_run(session, quiet, err);
+	if (!r)
+		r = vt_uses_end(&report->uses, session, quiet, err);
 	return r ? r : gather(report, err);
 }
 
@@ -102,6 +127,7 @@ void vt_report_done(struct vt_report *report)
 	for (size_t i = 0; i < report->ndevices; i++)
 		vt_holders_done(&report->devices[i].holders);
 	free(report->devices);
+	vt_uses_done(&report->uses);
 	vt_calls_free(report->calls);
 	vt_timeline_free(report->timeline);
 	vt_levels_view_free(report->levels);

@@ -9,12 +9,15 @@
 #include "analyze/views/levels.h"
 #include "analyze/views/session.h"
 #include "analyze/views/timeline.h"
+#include "analyze/views/uses.h"
 
 /* What the report says of one device of one process. */
 struct vt_report_device {
 	uint32_t index; /* of the replay */
 	uint64_t peak_bytes;
 	struct vt_holders holders;
+	struct vt_use_sums uses;
+	char sentence[VT_USES_SENTENCE_MAX];
 	struct vt_levels levels;
 	uint64_t time_ns;	   /* of the moment that holders and levels belong to */
 	uint64_t frees;		   /* with a known allocation */
@@ -27,6 +30,7 @@ struct vt_report {
 	struct vt_levels_view *levels;
 	struct vt_timeline *timeline;
 	struct vt_calls *calls;
+	struct vt_uses uses;
 	struct vt_report_device *devices; /* those that the session wants, the largest peak first */
 	size_t ndevices;
 };

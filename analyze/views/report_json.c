@@ -88,6 +88,19 @@ static void put_state(const struct vt_report *report, struct vt_json *json, cons
 	put_known(json, "mean_lifetime_ns", device->frees, device->mean_lifetime_ns);
 }
 
+static void put_uses(const struct vt_report *report, struct vt_json *json, const struct vt_report_device *device,
+		     uint32_t process)
+{
+	bool step = report->session->moment == VT_MOMENT_PEAK && device->uses.step != VT_STEP_UNKNOWN;
+	const struct vt_attribution *attribution = report->uses.attribution;
+
+	vt_json_put_string(json, "sentence", device->sentence);
+	vt_json_put_u64(json, "steps", vt_attribution_steps(attribution, process));
+	vt_json_put_string(json, "steps_found", vt_steps_how_text(vt_attribution_steps_how(attribution, process)));
+	put_known(json, "step", step, device->uses.step);
+	vt_uses_json(json, &device->uses);
+}
+
 int vt_report_json(const struct vt_report *report, FILE *out, uint64_t top, struct vt_err *err)
 {
 	const struct vt_session *session = report->session;
@@ -109,6 +122,7 @@ int vt_report_json(const struct vt_report *report, FILE *out, uint64_t top, stru
 		vt_json_object(&json);
 		put_state(report, &json, device);
 		vt_report_json_holders(session, &json, process, &device->holders, top);
+		put_uses(report, &json, device, process);
 		put_calls(report, &json, device->index);
 		r = put_timeline(report, &json, device->index, err);
 		vt_json_object_end(&json);

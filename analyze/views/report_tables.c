@@ -117,6 +117,17 @@ void vt_report_json_holders(const struct vt_session *session, struct vt_json *js
 		blocks -= holder->blocks;
 		vt_json_object(json);
 		vt_place_json(json, session->symbols, process, holder->op, holder->stack);
+		/* The forward op that memory of a backward op belongs to. */
+		vt_json_name(json, "forward");
+		if (holder->forward_op) {
+			vt_json_object(json);
+			vt_place_json(json, session->symbols, process, holder->forward_op, holder->forward_stack);
+			vt_json_object_end(json);
+		} else {
+			vt_json_null(json);
+		}
+		/* An estimate, of most of the bytes. */
+		vt_json_put_string(json, "category", vt_category_name(vt_holder_category(holder)));
 		vt_json_put_u64(json, "live_bytes", holder->bytes);
 		vt_json_put_u64(json, "count", holder->blocks);
 		/* op_stack and stack are those of the largest of so many. */

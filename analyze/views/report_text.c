@@ -53,6 +53,8 @@ static void print_essence(const struct vt_report *report, const struct vt_screen
 	else
 		vt_screen_text(screen, 0, "%s allocated on %s %s%s.", vt_format_bytes(peak, state->reported_bytes),
 			       vt_session_device_label(label, state), report->session->moment_word, of);
+	if (device->sentence[0])
+		vt_screen_text(screen, 0, "%s", device->sentence);
 }
 
 static void print_header(const struct vt_report *report, const struct vt_screen *screen)
@@ -253,6 +255,12 @@ static int print_device(const struct vt_report *report, const struct vt_screen *
 		(void)snprintf(text, sizeof(text), "Who holds it %s", session->moment_word);
 		vt_screen_heading(screen, text);
 		if (vt_report_print_holders(screen, &device->holders, device->levels.allocated_bytes, top) < 0)
+			return vt_err_set(err, VT_E_NOMEM, "no memory for a table");
+		(void)putc('\n', screen->out);
+		(void)snprintf(text, sizeof(text), "What it is for %s (estimated by scope and lifetime)",
+			       session->moment_word);
+		vt_screen_heading(screen, text);
+		if (vt_uses_print(screen, &device->uses) < 0)
 			return vt_err_set(err, VT_E_NOMEM, "no memory for a table");
 		(void)putc('\n', screen->out);
 		r = print_timeline(report, screen, device->index, err);

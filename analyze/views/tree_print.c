@@ -59,7 +59,7 @@ static void put_children(const struct printer *printer, uint32_t parent, unsigne
 	}
 	if (shown == to)
 		return;
-	snprintf(label, sizeof(label), "(%u more)", to - shown);
+	(void)snprintf(label, sizeof(label), "(%u more)", to - shown);
 	put_row(printer, bytes, blocks, label, indent + step);
 }
 

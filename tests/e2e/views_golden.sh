@@ -51,13 +51,17 @@ check report_wide 160 report
 check report_end 80 report --at end --top 2
 check oom 80 oom
 check ops 80 ops
+check tree 80 tree
+check tree_lines 80 tree --by category,line --min-share 0
+check tree_flat 80 tree --by op --flat --run --top 4
 check ops_stack_wide 160 ops --by stack --sort allocated
 
 "$vramtrace" report --json run.vramtrace >report.json
 "$vramtrace" oom --json run.vramtrace >oom.json
 "$vramtrace" ops --json --top 100 run.vramtrace >ops.json
 "$vramtrace" ops --json --by stack run.vramtrace >stacks.json
-python3 "$here/views_json.py" report.json oom.json ops.json stacks.json || failed=1
+"$vramtrace" tree --json --by category,line run.vramtrace >tree.json
+python3 "$here/views_json.py" report.json oom.json ops.json stacks.json tree.json || failed=1
 
 status 1 oom --fail-on oom run.vramtrace
 status 0 oom --fail-on growth run.vramtrace
@@ -68,6 +72,11 @@ status 2 report --at noon run.vramtrace
 status 2 report --process 99 run.vramtrace
 status 2 report
 status 2 ops --sort sideways run.vramtrace
+status 2 tree --by weather run.vramtrace
+status 2 tree --by line,categry run.vramtrace
+grep -q 'did you mean category' err.txt || { echo "FAIL: no suggestion for --by"; failed=1; }
+status 2 tree --run --at end run.vramtrace
+status 2 tree --min-share 101 run.vramtrace
 echo 'not a trace' >other.txt
 status 3 report other.txt
 # A full disk shows in the exit status.

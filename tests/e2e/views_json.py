@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""views_json.py REPORT OOM OPS STACKS - checks the JSON of the reports over the trace of tests/unit/views_scenario.h."""
+"""views_json.py REPORT OOM OPS STACKS TREE - checks the JSON of the reports over the trace of tests/unit/views_scenario.h."""
 import json
 import sys
 
@@ -12,8 +12,8 @@ def check(condition, what):
         sys.exit(1)
 
 
-report, oom, ops, stacks = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:5])
-for name, command in ((report, "report"), (oom, "oom"), (ops, "ops"), (stacks, "ops")):
+report, oom, ops, stacks, tree = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:6])
+for name, command in ((report, "report"), (oom, "oom"), (ops, "ops"), (stacks, "ops"), (tree, "tree")):
     check(name["vramtrace"]["command"] == command and name["vramtrace"]["schema"] == 1, f"head of {command}")
     check(name["losses"] == [], "losses")
     check(name["processes"][0]["pid"] == 4242, "pid")
@@ -24,6 +24,10 @@ check(device["total_bytes"] == 1024 * MIB and device["free_bytes"] == 478 * MIB,
 check(device["peak_allocated_bytes"] == 821 * MIB // 2 and device["peak_time_ns"] == 30_000_000, "peak")
 held = sum(h["live_bytes"] for h in device["holders"]) + device["holders_rest"]["live_bytes"]
 check(held == device["allocated_bytes"] == 821 * MIB // 2, "holders add up to what is allocated")
+used = {c["category"]: c["live_bytes"] for c in device["estimates"]["categories"]}
+check(sum(used.values()) == held, "categories add up to what is allocated")
+check(used["gradient"] == 200 * MIB and used["activation"] == 200 * MIB, "categories")
+check(device["sentence"].startswith("At the peak (410.50 MiB, step 1, backward)"), "sentence")
 gaps = sum(level["bytes"] for level in device["levels"] if level["kind"] == "between")
 check(gaps + device["allocated_bytes"] == device["total_bytes"], "levels are closed")
 check(device["holders"][0]["stack"][0] == {
@@ -44,3 +48,14 @@ check(sum(row["self_memory_bytes"] for row in device["ops"]) == 725 * MIB // 2, 
 check(sum(row["live_bytes"] for row in device["ops"]) == device["live_bytes"] == 821 * MIB // 2, "live at the peak")
 (device,) = stacks["devices"]
 check(sum(row["allocations"] for row in device["ops"]) == 8, "allocations by stack")
+
+(device,) = tree["devices"]
+nodes = {node["node"]: node for node in device["nodes"]}
+check(nodes[0]["live_bytes"] == 821 * MIB // 2 and nodes[0]["parent"] is None, "the root holds all")
+below = dict.fromkeys(nodes, 0)
+for node in nodes.values():
+    if node["node"]:
+        below[node["parent"]] += node["live_bytes"]
+check(all(below[n] + node["self_bytes"] == node["live_bytes"] for n, node in nodes.items()), "a node is what is below it")
+lines = [nodes[n["parent"]]["label"] for n in nodes.values() if n["label"] == "Net.forward  model.py:21"]
+check(lines == ["activation"], "line below its category")
