@@ -193,7 +193,8 @@ int vt_chunk_encode(struct vt_chunk_coder *coder, const struct vt_event *event, 
 		return vt_err_set(err, VT_E_NOMEM, "out of memory for a chunk of %zu bytes", bound);
 	(void)ZSTD_CCtx_setParameter(coder->compressor, ZSTD_c_compressionLevel, level);
 	(void)ZSTD_CCtx_setParameter(coder->compressor, ZSTD_c_checksumFlag, 1);
-	bytes = ZSTD_compress2(coder->compressor, coder->blob.data, coder->blob.room, coder->raw.data, coder->raw.bytes);
+	bytes = ZSTD_compress2(coder->compressor, coder->blob.data, coder->blob.room, coder->raw.data,
+			       coder->raw.bytes);
 	if (ZSTD_isError(bytes))
 		return vt_err_set(err, VT_E_NOMEM, "zstd cannot compress a chunk: %s", ZSTD_getErrorName(bytes));
 	*ret_blob = coder->blob.data;
@@ -216,7 +217,8 @@ static int decompress(struct vt_chunk_coder *coder, const void *blob, size_t byt
 				  VT_CHUNK_RAW_BYTES_MAX);
 	/* zstd turns a byte into at most some 100,000: a claim beyond is a lie, and costs no memory. */
 	if (raw_bytes / 131072 > bytes)
-		return vt_err_set(err, VT_E_CORRUPT, "claims %llu bytes from %zu: more than zstd can", raw_bytes, bytes);
+		return vt_err_set(err, VT_E_CORRUPT, "claims %llu bytes from %zu: more than zstd can", raw_bytes,
+				  bytes);
 	vt_buf_clear(&coder->raw);
 	if (vt_buf_reserve(&coder->raw, (size_t)raw_bytes) < 0)
 		return vt_err_set(err, VT_E_NOMEM, "out of memory for %llu bytes", raw_bytes);
@@ -265,6 +267,7 @@ static int start_readers(struct vt_chunk_coder *coder, const struct vt_event *ev
 			 bool has[VT_COLS_MAX], uint32_t *ret_unknown, struct vt_err *err)
 {
 	size_t at = HEADER_BYTES + (size_t)ncols * ENTRY_BYTES;
+	int r;
 
 	for (uint32_t i = 0; i < ncols; i++) {
 		const uint8_t *in = coder->raw.data + HEADER_BYTES + (size_t)i * ENTRY_BYTES;
@@ -283,12 +286,18 @@ static int start_readers(struct vt_chunk_coder *coder, const struct vt_event *ev
 		}
 		place = (size_t)(col - event->cols);
 		if (!type_fits(col, entry.type) || has[place])
-			return vt_err_set(err, VT_E_CORRUPT, "column %s: type %u, or it comes twice", col->name, entry.type);
-		if (vt_column_reader_start(&coder->readers[place], (enum vt_codec)entry.codec, col, payload, entry.bytes,
-					   rows, err) < 0)
-			return vt_err_prefix(err, "column %s", col->name);
+			return vt_err_set(err, VT_E_CORRUPT, "column %s: type %u, or it comes twice", col->name,
+					  entry.type);
+		r = vt_column_reader_start(&coder->readers[place], (enum vt_codec)entry.codec, col, payload,
+					   entry.bytes, rows, err);
+		if (r < 0) {
+			(void)vt_err_prefix(err, "column %s", col->name);
+			return r;
+		}
 		has[place] = true;
 	}
+	if (!has[0])
+		return vt_err_set(err, VT_E_CORRUPT, "has no column %s", event->cols[0].name);
 	if (at != coder->raw.bytes)
 		return vt_err_set(err, VT_E_CORRUPT, "%zu bytes after the last column", coder->raw.bytes - at);
 	return 0;
@@ -308,6 +317,7 @@ static int read_slice(struct vt_chunk_coder *coder, const struct vt_event *event
 		      uint8_t *records, uint32_t rows, struct vt_err *err)
 {
 	struct vt_column_peers peers = peers_of(event, records);
+	int r;
 
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t i = 0; i < event->ncols; i++) {
@@ -317,8 +327,11 @@ static int read_slice(struct vt_chunk_coder *coder, const struct vt_event *event
 
 			if (!has[i] || looks_at_others != (pass == 1))
 				continue;
-			if (vt_column_read(&coder->readers[i], records + col->offset, event->size, rows, &peers, err) < 0)
-				return vt_err_prefix(err, "column %s", col->name);
+			r = vt_column_read(&coder->readers[i], records + col->offset, event->size, rows, &peers, err);
+			if (r < 0) {
+				(void)vt_err_prefix(err, "column %s", col->name);
+				return r;
+			}
 		}
 	}
 	return 0;

@@ -13,7 +13,8 @@
  *
  * Payloads by codec are described at column.h. schema/format.md is the document for readers in other languages.
  *
- * Reading: columns this build does not know are skipped and counted; columns that the chunk lacks read as 0.
+ * Reading: columns this build does not know are skipped and counted; columns that the chunk lacks read as 0, except column 1,
+ * which every chunk has.
  */
 #ifndef VT_SCHEMA_CHUNK_H
 #define VT_SCHEMA_CHUNK_H
@@ -41,9 +42,9 @@ int vt_chunk_encode(struct vt_chunk_coder *coder, const struct vt_event *event, 
 
 struct vt_chunk_rows {
 	const struct vt_event *event; /* of this build */
-	const void *records;          /* nrecords of event->size bytes: struct vt_<event>; owned by the coder */
+	const void *records;	      /* nrecords of event->size bytes: struct vt_<event>; owned by the coder */
 	uint32_t nrecords;
-	uint32_t unknown_columns;     /* skipped */
+	uint32_t unknown_columns; /* skipped */
 };
 
 /*

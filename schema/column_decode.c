@@ -30,7 +30,8 @@ ALWAYS_INLINE uint64_t misfit(uint64_t value, unsigned width, bool is_signed)
 	if (width == 8)
 		return 0;
 	if (is_signed)
-		return width == 4 ? value ^ (uint64_t)(int64_t)(int32_t)value : value ^ (uint64_t)(int64_t)(int16_t)value;
+		return width == 4 ? value ^ (uint64_t)(int64_t)(int32_t)value
+				  : value ^ (uint64_t)(int64_t)(int16_t)value;
 	return value >> (width * 8);
 }
 
@@ -127,8 +128,8 @@ ALWAYS_INLINE int read_rle(struct vt_column_reader *r, const struct target *t, u
 }
 
 /*
- * For 1 and 2 byte indices the table has an entry for every index there can be, so that the gather needs no check; the
- * greatest index seen is checked afterwards.
+ * For 1 byte indices the table has an entry for every index there can be, so that the gather needs no check; wider ones
+ * read entry 0 where they are out of range. The greatest index seen is looked at afterwards.
  */
 ALWAYS_INLINE int gather(struct vt_column_reader *r, const struct target *t, unsigned width, unsigned index_bytes,
 			 struct vt_err *err)
@@ -143,9 +144,7 @@ ALWAYS_INLINE int gather(struct vt_column_reader *r, const struct target *t, uns
 
 		memcpy(&index, at, index_bytes);
 		greatest = index > greatest ? index : greatest;
-		if (index_bytes == 4 && VT_UNLIKELY(index >= r->ndict))
-			break;
-		store(dst, width, dict[index]);
+		store(dst, width, dict[index_bytes == 1 || index < r->ndict ? index : 0]);
 	}
 	r->at = at;
 	if (greatest >= r->ndict)
@@ -237,7 +236,8 @@ int vt_column_read(struct vt_column_reader *r, uint8_t *dst, size_t stride, uint
 		return e;
 	r->rows -= n;
 	if (!r->rows && r->at != r->end)
-		return vt_err_set(err, VT_E_CORRUPT, "%zu bytes left over behind the last row", (size_t)(r->end - r->at));
+		return vt_err_set(err, VT_E_CORRUPT, "%zu bytes left over behind the last row",
+				  (size_t)(r->end - r->at));
 	return 0;
 }
 
@@ -249,10 +249,11 @@ static int load_dict(struct vt_column_reader *r, struct vt_err *err)
 	if (!vt_varint_get(&r->at, r->end, &count) || count < 1 || count > r->rows)
 		return corrupt(err, "the dictionary's size is impossible");
 	r->index_bytes = count <= 256 ? 1 : count <= 65536 ? 2 : 4;
-	room = r->index_bytes == 1 ? 256 : r->index_bytes == 2 ? 65536 : count;
+	room = r->index_bytes == 1 ? 256 : count;
 	vt_buf_clear(&r->dict);
 	if (vt_buf_reserve(&r->dict, room * sizeof(*dict)) < 0)
-		return vt_err_set(err, VT_E_NOMEM, "no memory for a dictionary of %llu values", (unsigned long long)count);
+		return vt_err_set(err, VT_E_NOMEM, "no memory for a dictionary of %llu values",
+				  (unsigned long long)count);
 	dict = (uint64_t *)(void *)r->dict.data;
 	for (uint64_t i = 0; i < count; i++) {
 		if (!vt_varint_get(&r->at, r->end, &z))

@@ -9,6 +9,7 @@
 struct vt_column_work {
 	uint32_t *slots;   /* hash table: position in dict + 1; 0 = empty */
 	size_t slots_room; /* a power of two */
+	uint32_t ndict;
 	struct vt_buf dict;  /* uint64_t, in order of first appearance */
 	struct vt_buf index; /* uint32_t per row */
 };
@@ -55,20 +56,30 @@ static int prepare_dict(struct vt_column_work *work, uint32_t rows)
 	return 0;
 }
 
-/* Fills dict and index. *ret_count is above `most` where there are more distinct values than that (then both are partial). */
-static int build_dict(struct vt_column_work *work, const struct vt_column_values *in, uint32_t most, uint32_t *ret_count)
+static size_t dict_bytes(size_t entry_bytes, uint32_t count, uint32_t rows)
+{
+	return vt_varint_bytes(count) + entry_bytes + (size_t)rows * index_bytes(count);
+}
+
+/*
+ * Fills dict, ndict and index; *ret_bytes is the payload's size. It only grows with the values found: once above `limit`
+ * the rest is left out, all three are partial, and *ret_bytes is SIZE_MAX.
+ */
+static int build_dict(struct vt_column_work *work, const struct vt_column_values *in, size_t limit, size_t *ret_bytes)
 {
 	int r = prepare_dict(work, in->rows);
 	uint64_t *dict = (uint64_t *)(void *)work->dict.data;
 	uint32_t *index = (uint32_t *)(void *)work->index.data;
 	uint32_t count = 0, at = 0;
-	size_t mask = 1023;
+	size_t mask = 1023, entry_bytes = 0;
+	uint64_t last = 0;
 
 	if (r < 0)
 		return r;
 	while (mask + 1 < 2 * (size_t)in->rows)
 		mask = mask * 2 + 1;
-	for (uint32_t i = 0; i < in->rows && count <= most; i++) {
+	*ret_bytes = SIZE_MAX;
+	for (uint32_t i = 0; i < in->rows; i++) {
 		uint64_t value = in->values[i];
 
 		if (!count || dict[at] != value) {
@@ -77,32 +88,24 @@ static int build_dict(struct vt_column_work *work, const struct vt_column_values
 			while (work->slots[slot] && dict[work->slots[slot] - 1] != value)
 				slot = (slot + 1) & mask;
 			if (!work->slots[slot]) {
-				dict[count++] = value;
+				entry_bytes += vt_varint_bytes(vt_zigzag(value - last));
+				dict[count++] = last = value;
 				work->slots[slot] = count;
+				if (dict_bytes(entry_bytes, count, in->rows) > limit)
+					return 0;
 			}
 			at = work->slots[slot] - 1;
 		}
 		index[i] = at;
 	}
-	*ret_count = count;
+	work->ndict = count;
+	*ret_bytes = dict_bytes(entry_bytes, count, in->rows);
 	return 0;
 }
 
-static size_t dict_bytes(const struct vt_column_work *work, uint32_t count, uint32_t rows)
+static uint8_t *put_dict(uint8_t *at, const struct vt_column_work *work, uint32_t rows)
 {
-	const uint64_t *dict = (const uint64_t *)(const void *)work->dict.data;
-	size_t bytes = vt_varint_bytes(count) + (size_t)rows * index_bytes(count);
-	uint64_t previous = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		bytes += vt_varint_bytes(vt_zigzag(dict[i] - previous));
-		previous = dict[i];
-	}
-	return bytes;
-}
-
-static uint8_t *put_dict(uint8_t *at, const struct vt_column_work *work, uint32_t count, uint32_t rows)
-{
+	uint32_t count = work->ndict;
 	const uint64_t *dict = (const uint64_t *)(const void *)work->dict.data;
 	const uint32_t *index = (const uint32_t *)(const void *)work->index.data;
 	unsigned width = index_bytes(count);
@@ -208,13 +211,12 @@ static size_t bytes_max(enum vt_codec codec, const struct vt_column_values *in)
 int vt_column_encode(struct vt_column_work *work, enum vt_codec codec, const struct vt_column_values *in,
 		     struct vt_buf *out)
 {
-	uint32_t count = 0;
 	uint8_t *begin, *end;
 	size_t bytes = 0;
 	int r = vt_buf_reserve(out, bytes_max(codec, in));
 
 	if (!r && codec == VT_CODEC_DICT)
-		r = build_dict(work, in, UINT32_MAX, &count);
+		r = build_dict(work, in, SIZE_MAX, &bytes);
 	if (r < 0)
 		return r;
 	begin = end = out->data + out->bytes;
@@ -232,7 +234,7 @@ int vt_column_encode(struct vt_column_work *work, enum vt_codec codec, const str
 		end = put_rle(begin, in);
 		break;
 	case VT_CODEC_DICT:
-		end = put_dict(begin, work, count, in->rows);
+		end = put_dict(begin, work, in->rows);
 		break;
 	case VT_CODEC_SUM:
 		if (!put_sum(begin, in, &bytes))
@@ -273,12 +275,22 @@ static size_t span_bytes(const struct vt_column_values *in)
 	return bytes;
 }
 
+/* Of equal ones the hint. */
+static enum vt_codec smallest(const size_t bytes[VT_CODEC_SUM + 1], enum vt_codec hint)
+{
+	enum vt_codec best = hint;
+
+	for (int codec = 0; codec <= VT_CODEC_SUM; codec++)
+		if (bytes[codec] < bytes[best])
+			best = (enum vt_codec)codec;
+	return best;
+}
+
 int vt_column_choose(struct vt_column_work *work, enum vt_codec hint, const struct vt_column_values *in,
 		     enum vt_codec *ret)
 {
 	size_t bytes[VT_CODEC_SUM + 1];
-	enum vt_codec best = VT_CODEC_RAW;
-	uint32_t count;
+	enum vt_codec best;
 	int r;
 
 	memset(bytes, 0xff, sizeof(bytes));
@@ -288,21 +300,14 @@ int vt_column_choose(struct vt_column_work *work, enum vt_codec hint, const stru
 		bytes[VT_CODEC_SPAN] = span_bytes(in);
 	if (hint == VT_CODEC_SUM)
 		(void)put_sum(NULL, in, &bytes[VT_CODEC_SUM]);
-	/* A dictionary takes at least a byte per row: not worth building where runs are already shorter. */
-	if ((hint == VT_CODEC_DICT || hint == VT_CODEC_RLE) && bytes[VT_CODEC_RLE] > in->rows) {
-		uint32_t most = in->rows / 2;
-
-		r = build_dict(work, in, most, &count);
+	best = smallest(bytes, hint);
+	/* A dictionary takes at least a byte per row: not worth building where the rest is already shorter. */
+	if ((hint == VT_CODEC_DICT || hint == VT_CODEC_RLE) && bytes[best] > in->rows) {
+		r = build_dict(work, in, bytes[best], &bytes[VT_CODEC_DICT]);
 		if (r < 0)
 			return r;
-		if (count <= most)
-			bytes[VT_CODEC_DICT] = dict_bytes(work, count, in->rows);
+		best = smallest(bytes, hint);
 	}
-	if (bytes[hint] != SIZE_MAX)
-		best = hint;
-	for (int codec = 0; codec <= VT_CODEC_SUM; codec++)
-		if (bytes[codec] < bytes[best])
-			best = (enum vt_codec)codec;
 	*ret = best;
 	return 0;
 }

@@ -109,11 +109,11 @@ struct vt_col {
 	const char *doc;
 	uint16_t id;
 	uint16_t offset; /* from the record's start */
-	uint8_t width;   /* bytes */
-	uint8_t type;    /* enum vt_type */
-	uint8_t codec;   /* enum vt_codec */
-	uint8_t unit;    /* enum vt_unit */
-	uint16_t since;  /* schema version that brought it */
+	uint8_t width;	 /* bytes */
+	uint8_t type;	 /* enum vt_type */
+	uint8_t codec;	 /* enum vt_codec */
+	uint8_t unit;	 /* enum vt_unit */
+	uint16_t since;	 /* schema version that brought it */
 };
 
 struct vt_event {

@@ -16,9 +16,13 @@
 static int check_header(const struct vt_shm *shm, const char *path, struct vt_err *err)
 {
 	if (shm->magic != VT_SHM_MAGIC)
-		return vt_err_set(err, VT_E_CORRUPT, "%s: not a vramtrace ring file, or one whose process died while making it", path);
+		return vt_err_set(err, VT_E_CORRUPT,
+				  "%s: not a vramtrace ring file, or one whose process died while making it", path);
 	if (shm->abi != VT_SHM_ABI || shm->events_bytes != VT_SHM_EVENTS_BYTES)
-		return vt_err_set(err, VT_E_VERSION, "%s: written by an agent of another vramtrace build; use the agent installed beside this program", path);
+		return vt_err_set(err, VT_E_VERSION,
+				  "%s: written by an agent of another vramtrace build; use the agent installed beside "
+				  "this program",
+				  path);
 	if (shm->file_bytes != vt_shm_file_bytes() || shm->rings_offset != VT_SHM_HEADER_BYTES ||
 	    shm->nrings_max != VT_SHM_RINGS_MAX)
 		return vt_err_set(err, VT_E_CORRUPT, "%s: the header describes an impossible layout", path);
@@ -37,8 +41,8 @@ int vt_ring_file_open(struct vt_ring_file *ret, const char *path, struct vt_err 
 	if (fstat(fd, &st) < 0)
 		return vt_err_set(err, VT_E_IO, "%s: cannot stat: %s", path, strerror(errno));
 	if ((uint64_t)st.st_size != file.bytes)
-		return vt_err_set(err, VT_E_CORRUPT, "%s: %lld bytes, a ring file has %llu", path, (long long)st.st_size,
-				  (unsigned long long)file.bytes);
+		return vt_err_set(err, VT_E_CORRUPT, "%s: %lld bytes, a ring file has %llu", path,
+				  (long long)st.st_size, (unsigned long long)file.bytes);
 	map = mmap(NULL, file.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return vt_err_set(err, VT_E_IO, "%s: cannot map: %s", path, strerror(errno));
@@ -78,8 +82,8 @@ uint64_t vt_ring_head(const struct vt_ring *ring, uint64_t from)
 {
 	uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire); /* A1 */
 
-	/* Positions are multiples of 8; an impossible head reads as "nothing new". */
-	if (head < from || (head & 7) || head - from > (UINT64_C(4) << 20))
+	/* Positions are multiples of 8; an impossible head reads as "nothing new". The first rings are the largest. */
+	if (head < from || (head & 7) || head - from > vt_ring_bytes(0))
 		return from;
 	return head;
 }
@@ -90,6 +94,11 @@ const struct vt_rec *vt_ring_next(const struct vt_ring_file *file, uint32_t inde
 	const uint8_t *data = (const uint8_t *)file->shm + vt_ring_data_offset(index);
 	uint64_t size = vt_ring_bytes(index);
 
+	if (*position < head && (((*position | head) & 7) || head - *position > size)) {
+		(*ret_torn)++;
+		*position = head;
+		return NULL;
+	}
 	while (*position < head) {
 		uint64_t at = *position & (size - 1);
 		const struct vt_rec *rec = (const struct vt_rec *)(const void *)(data + at);

@@ -23,12 +23,14 @@ void vt_ring_file_close(struct vt_ring_file *file);
 uint32_t vt_ring_file_count(const struct vt_ring_file *file);
 struct vt_ring *vt_ring_file_ring(const struct vt_ring_file *file, uint32_t index);
 
-/* Committed end of a ring (A1), clamped so that [from, result) never spans more than the ring. */
+/* Committed end of a ring (A1); `from` where the head cannot be right: behind `from`, or further than any ring is long. */
 uint64_t vt_ring_head(const struct vt_ring *ring, uint64_t from);
 
 /*
  * The record at *position, with *position moved behind it (fillers skipped); NULL at `head`. *ret_torn is raised, and
- * the walk goes to `head`, where a record's length is impossible. The pointer is valid until the tail passes it.
+ * the walk goes to `head`, where a record's length is impossible or the way to `head` is longer than the ring. The pointer
+ * is valid until the tail passes it; the producer may still change what it points to, the record's length here is
+ * *position's way.
  */
 const struct vt_rec *vt_ring_next(const struct vt_ring_file *file, uint32_t index, uint64_t *position, uint64_t head,
 				  uint64_t *ret_torn);

@@ -15,8 +15,8 @@ struct vt_ring_writer {
 	struct vt_ring *ring;
 	uint8_t *data;
 	uint64_t mask;
-	uint64_t head;     /* what the ring's head is, or becomes at commit */
-	uint64_t tail;     /* last tail seen: a lower bound of the true one */
+	uint64_t head; /* what the ring's head is, or becomes at commit */
+	uint64_t tail; /* last tail seen: a lower bound of the true one */
 	uint32_t seq;
 };
 

@@ -26,16 +26,27 @@ enum vt_store_statement {
 	VT_SQL_COUNT
 };
 
-#define VT_STORE_EVENTS_MAX 64
+enum {
+#define EVENT(id, class, name, since, doc) VT_STORE_EVENT_##name,
+#include "schema/events.def"
+	VT_STORE_NEVENTS
+};
+
+/* A text handed out by vt_store_meta. */
+struct vt_store_meta_text {
+	struct vt_store_meta_text *next;
+	char *value; /* behind the key */
+	char key[];
+};
 
 struct vt_store {
 	sqlite3 *db;
 	char *path;
+	bool is_reader;
 	sqlite3_stmt *statements[VT_SQL_COUNT];
-	sqlite3_stmt *record_inserts[VT_STORE_EVENTS_MAX]; /* by place in vt_events */
-	struct vt_chunk_coder *coder;			   /* writers: made at the first chunk */
-	char *metas[32];				   /* texts handed out by vt_store_meta */
-	unsigned nmetas;
+	sqlite3_stmt *record_inserts[VT_STORE_NEVENTS]; /* by place in vt_events */
+	struct vt_chunk_coder *coder;			/* writers: made at the first chunk */
+	struct vt_store_meta_text *metas;
 	char warning[256]; /* what opening could not read; "" for nothing */
 };
 
@@ -46,6 +57,12 @@ sqlite3_stmt *vt_store_statement(struct vt_store *store, enum vt_store_statement
 /* Steps a statement that gives no rows, and resets it. */
 int vt_store_run(struct vt_store *store, sqlite3_stmt *statement, const char *doing, struct vt_err *err);
 int vt_store_exec(struct vt_store *store, const char *sql, const char *doing, struct vt_err *err);
+
+/*
+ * 1 where the database has an ordinary table of that name, 0 where it has nothing; VT_E_CORRUPT where a view or a virtual
+ * table bears the name: those can run what a stranger wrote.
+ */
+int vt_store_has_table(struct vt_store *store, const char *table, struct vt_err *err);
 
 /* All tables, and the rows that describe this build's schema. Inside a transaction. */
 int vt_store_make_tables(struct vt_store *store, struct vt_err *err);

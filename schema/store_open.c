@@ -14,7 +14,6 @@
 /* SQLite file format: offsets into the 100-byte header (sqlite.org/fileformat.html, 1.3). */
 #define SQLITE_MAGIC "SQLite format 3"
 #define SQLITE_HEADER_BYTES 100
-#define SQLITE_USER_VERSION_AT 60
 #define SQLITE_APPLICATION_ID_AT 68
 
 #define QUOTE_(x) #x
@@ -25,7 +24,9 @@
 int vt_store_fail(struct vt_store *store, const char *doing, struct vt_err *err)
 {
 	int code = sqlite3_errcode(store->db);
-	bool is_corrupt = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+	/* What a reader asks is right for every trace: where SQLite refuses it, the tables are not those of one. */
+	bool is_corrupt = code == SQLITE_CORRUPT || code == SQLITE_NOTADB ||
+			  (store->is_reader && (code == SQLITE_ERROR || code == SQLITE_TOOBIG));
 
 	if (code == SQLITE_NOMEM)
 		return vt_err_set(err, VT_E_NOMEM, "%s: %s: out of memory", store->path, doing);
@@ -44,26 +45,30 @@ sqlite3_stmt *vt_store_statement(struct vt_store *store, enum vt_store_statement
 		[VT_SQL_BEGIN] = "BEGIN IMMEDIATE",
 		[VT_SQL_COMMIT] = "COMMIT",
 		[VT_SQL_SET_META] = "INSERT OR REPLACE INTO meta(key, value) VALUES(?1, ?2)",
-		[VT_SQL_PUT_PROCESS] = "INSERT OR REPLACE INTO process(id, pid, parent_pid, rank, local_rank, world_size,"
-				       " pid_start_ticks, start_ns, end_ns, end_state, executable, command)"
-				       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+		[VT_SQL_PUT_PROCESS] =
+			"INSERT OR REPLACE INTO process(id, pid, parent_pid, rank, local_rank, world_size,"
+			" pid_start_ticks, start_ns, end_ns, end_state, executable, command)"
+			" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
 		[VT_SQL_PUT_THREAD] = "INSERT OR REPLACE INTO thread(process, ring, generation, tid, name, events)"
 				      " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
 		[VT_SQL_ADD_CLOCK] = "INSERT INTO clock(monotonic_ns, realtime_ns, boottime_ns) VALUES(?1, ?2, ?3)",
 		[VT_SQL_PUT_LOSS] = "INSERT OR REPLACE INTO loss(process, kind, count) VALUES(?1, ?2, ?3)",
-		[VT_SQL_ADD_CHUNK] = "INSERT INTO chunk(process, kind, first_ns, last_ns, events, raw_bytes, checksum, data)"
-				     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+		[VT_SQL_ADD_CHUNK] =
+			"INSERT INTO chunk(process, kind, first_ns, last_ns, events, raw_bytes, checksum, data)"
+			" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 		[VT_SQL_DELETE_CHUNK] = "DELETE FROM chunk WHERE id = ?1",
 		[VT_SQL_PUT_POSITION] = "INSERT OR REPLACE INTO ring_position(process, ring, generation, position)"
 					" VALUES(?1, ?2, ?3, ?4)",
-		[VT_SQL_FIND_POSITION] = "SELECT position FROM ring_position WHERE process = ?1 AND ring = ?2 AND generation = ?3",
+		[VT_SQL_FIND_POSITION] =
+			"SELECT position FROM ring_position WHERE process = ?1 AND ring = ?2 AND generation = ?3",
 		[VT_SQL_FIND_PROCESS] = "SELECT id FROM process WHERE pid = ?1 AND pid_start_ticks = ?2",
 		[VT_SQL_READ_CHUNK] = "SELECT checksum, data FROM chunk WHERE id = ?1",
 		[VT_SQL_READ_META] = "SELECT value FROM meta WHERE key = ?1",
 	};
 	sqlite3_stmt **slot = &store->statements[which];
 
-	if (!*slot && sqlite3_prepare_v3(store->db, texts[which], -1, SQLITE_PREPARE_PERSISTENT, slot, NULL) != SQLITE_OK) {
+	if (!*slot &&
+	    sqlite3_prepare_v3(store->db, texts[which], -1, SQLITE_PREPARE_PERSISTENT, slot, NULL) != SQLITE_OK) {
 		(void)vt_store_fail(store, "reading the trace's tables", err);
 		return NULL;
 	}
@@ -85,6 +90,17 @@ int vt_store_run(struct vt_store *store, sqlite3_stmt *statement, const char *do
 	return 0;
 }
 
+static int read_pragma(struct vt_store *store, const char *sql, int64_t *ret, struct vt_err *err)
+{
+	sqlite3_stmt *statement = NULL;
+	int r = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
+
+	if (r == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
+		*ret = sqlite3_column_int64(statement, 0);
+	r = sqlite3_finalize(statement);
+	return r == SQLITE_OK ? 0 : vt_store_fail(store, "cannot be read", err);
+}
+
 void vt_store_close(struct vt_store *store)
 {
 	if (!store)
@@ -93,8 +109,12 @@ void vt_store_close(struct vt_store *store)
 		(void)sqlite3_finalize(store->statements[i]);
 	for (size_t i = 0; i < VT_ARRAY_SIZE(store->record_inserts); i++)
 		(void)sqlite3_finalize(store->record_inserts[i]);
-	for (unsigned i = 0; i < store->nmetas; i++)
-		free(store->metas[i]);
+	while (store->metas) {
+		struct vt_store_meta_text *meta = store->metas;
+
+		store->metas = meta->next;
+		free(meta);
+	}
 	vt_chunk_coder_free(store->coder);
 	(void)sqlite3_close(store->db);
 	free(store->path);
@@ -125,7 +145,7 @@ static int new_store(struct vt_store **ret, const char *path, struct vt_err *err
 
 enum file_kind { FILE_ABSENT, FILE_EMPTY, FILE_TRACE, FILE_SQLITE, FILE_OTHER };
 
-static int look_at_file(const char *path, enum file_kind *ret, uint32_t *ret_version, struct vt_err *err)
+static int look_at_file(const char *path, enum file_kind *ret, struct vt_err *err)
 {
 	VT_CLEANUP(vt_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	uint8_t header[SQLITE_HEADER_BYTES];
@@ -146,11 +166,9 @@ static int look_at_file(const char *path, enum file_kind *ret, uint32_t *ret_ver
 	*ret = n == 0 ? FILE_EMPTY : FILE_OTHER;
 	if (n == (ssize_t)sizeof(header) && !memcmp(header, SQLITE_MAGIC, sizeof(SQLITE_MAGIC))) {
 		const uint8_t *id = header + SQLITE_APPLICATION_ID_AT;
-		const uint8_t *version = header + SQLITE_USER_VERSION_AT;
 		uint32_t got = (uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 | id[3];
 
 		*ret = got == VT_STORE_APPLICATION_ID ? FILE_TRACE : FILE_SQLITE;
-		*ret_version = (uint32_t)version[0] << 24 | (uint32_t)version[1] << 16 | (uint32_t)version[2] << 8 | version[3];
 	}
 	return 0;
 }
@@ -168,17 +186,13 @@ static void remove_file(const char *path, const char *suffix)
 static int prepare_place(const char *path, enum vt_store_mode mode, struct vt_err *err)
 {
 	enum file_kind kind;
-	uint32_t version = 0;
-	int r = look_at_file(path, &kind, &version, err);
+	int r = look_at_file(path, &kind, err);
 
 	if (r < 0)
 		return r;
 	if (mode == VT_STORE_RESUME) {
 		if (kind != FILE_TRACE)
 			return vt_err_set(err, VT_E_INPUT, "%s: not a vramtrace file: nothing to go on with", path);
-		if (version > VT_STORE_VERSION)
-			return vt_err_set(err, VT_E_VERSION, "%s: of format %u, this build writes %d", path, version,
-					  VT_STORE_VERSION);
 		return 0;
 	}
 	if (kind == FILE_ABSENT)
@@ -198,13 +212,37 @@ static int prepare_place(const char *path, enum vt_store_mode mode, struct vt_er
  * Pages of 4 KiB: chunks are many pages long and small tables few. synchronous=NORMAL: what is committed survives the
  * death of every process; only a power cut can take the last commits, never the file.
  */
-static const char writer_setup[] = "PRAGMA page_size=4096;"
-				   "PRAGMA application_id=" QUOTE(VT_STORE_APPLICATION_ID) ";"
-				   "PRAGMA journal_mode=WAL;"
-				   "PRAGMA synchronous=NORMAL;"
-				   "PRAGMA temp_store=MEMORY;"
-				   "PRAGMA cache_size=-4096;"
-				   "PRAGMA user_version=" QUOTE(VT_STORE_VERSION) ";";
+static const char writer_setup[] =
+	"PRAGMA page_size=4096;"
+	"PRAGMA application_id=" QUOTE(VT_STORE_APPLICATION_ID) ";"
+								"PRAGMA user_version=" QUOTE(
+									VT_STORE_VERSION) ";"
+											  "PRAGMA journal_mode=WAL;"
+											  "PRAGMA synchronous=NORMAL;"
+											  "PRAGMA temp_store=MEMORY;"
+											  "PRAGMA cache_size=-4096;";
+
+/* Triggers and views of a file to go on with are not ours; what it says a reader must know, a writer must know as well. */
+static int check_resumed(struct vt_store *store, struct vt_err *err)
+{
+	const char *flags;
+	int64_t version = 0;
+	int r;
+
+	(void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	(void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	r = read_pragma(store, "PRAGMA user_version", &version, err);
+	if (r < 0)
+		return r;
+	if (version > VT_STORE_VERSION)
+		return vt_err_set(err, VT_E_VERSION, "%s: of format %lld, this build writes %d", store->path,
+				  (long long)version, VT_STORE_VERSION);
+	flags = vt_store_meta(store, "incompatible_flags");
+	if (flags && flags[0])
+		return vt_err_set(err, VT_E_VERSION, "%s: needs a writer that knows \"%.100s\"; update vramtrace",
+				  store->path, flags);
+	return 0;
+}
 
 int vt_store_create(struct vt_store **ret, const char *path, enum vt_store_mode mode, struct vt_err *err)
 {
@@ -221,7 +259,10 @@ int vt_store_create(struct vt_store **ret, const char *path, enum vt_store_mode 
 	(void)sqlite3_busy_timeout(store->db, 2000);
 	(void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	(void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	r = vt_store_exec(store, writer_setup, "cannot be made", err);
+	if (mode == VT_STORE_RESUME)
+		r = check_resumed(store, err);
+	if (r == 0)
+		r = vt_store_exec(store, writer_setup, "cannot be made", err);
 	if (r == 0)
 		r = vt_store_begin(store, err);
 	if (r == 0)
@@ -264,13 +305,14 @@ static void distrust(sqlite3 *db)
 /* path as an URI, with what an URI would take apart escaped. NULL: no memory. */
 static char *make_uri(const char *path, const char *query)
 {
-	size_t room = strlen(path) * 3 + strlen(query) + 8;
+	size_t room = strlen(path) * 3 + strlen(query) + 16;
 	char *uri = malloc(room);
 	size_t n;
 
 	if (!uri)
 		return NULL;
-	n = (size_t)snprintf(uri, room, "file:");
+	/* An absolute path may begin with two slashes, which without an empty host would be taken for a host. */
+	n = (size_t)snprintf(uri, room, path[0] == '/' ? "file://" : "file:");
 	for (const char *c = path; *c; c++) {
 		if (*c == '?' || *c == '#' || *c == '%')
 			n += (size_t)snprintf(uri + n, room - n, "%%%02x", (unsigned char)*c);
@@ -304,7 +346,8 @@ static bool has_log(const char *path)
 	char name[4200];
 	struct stat st;
 
-	return (size_t)snprintf(name, sizeof(name), "%s-wal", path) < sizeof(name) && stat(name, &st) == 0 && st.st_size > 0;
+	return (size_t)snprintf(name, sizeof(name), "%s-wal", path) < sizeof(name) && stat(name, &st) == 0 &&
+	       st.st_size > 0;
 }
 
 /* A trace whose writer was killed has its last part in a log beside it, which SQLite needs a writable place to use. */
@@ -318,7 +361,8 @@ static int open_with_or_without_log(struct vt_store *store, struct vt_err *err)
 		if (open_database(store, "?immutable=1") == SQLITE_OK) {
 			if (has_log(store->path))
 				(void)snprintf(store->warning, sizeof(store->warning),
-					       "the newest events are in %.120s-wal, which cannot be used here: copy both files "
+					       "the newest events are in %.120s-wal, which cannot be used here: copy "
+					       "both files "
 					       "to a place where you may write",
 					       store->path);
 			return 0;
@@ -327,15 +371,30 @@ static int open_with_or_without_log(struct vt_store *store, struct vt_err *err)
 	return vt_store_fail(store, "cannot be read", err);
 }
 
-static int check_version(struct vt_store *store, uint32_t version, struct vt_err *err)
+/* The database's own answer: its header may be newer in the log than in the file. */
+static int check_identity(struct vt_store *store, struct vt_err *err)
 {
-	const char *flags = vt_store_meta(store, "incompatible_flags");
+	const char *flags;
+	int64_t id = 0;
+	int r = read_pragma(store, "PRAGMA application_id", &id, err);
 
-	if (version == 0)
-		return vt_err_set(err, VT_E_CORRUPT, "%s: no format version: its writer died while making it", store->path);
+	if (r < 0)
+		return r;
+	if (id != VT_STORE_APPLICATION_ID)
+		return vt_err_set(err, VT_E_INPUT, "%s: not a vramtrace file (an SQLite database of another program)",
+				  store->path);
+	r = vt_store_has_table(store, "meta", err);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return vt_err_set(
+			err, VT_E_CORRUPT,
+			"%s: holds no tables: its writer was killed at once, or %s-wal was not copied with it",
+			store->path, store->path);
+	flags = vt_store_meta(store, "incompatible_flags");
 	if (flags && flags[0])
-		return vt_err_set(err, VT_E_VERSION, "%s: needs a reader that knows \"%.100s\"; update vramtrace", store->path,
-				  flags);
+		return vt_err_set(err, VT_E_VERSION, "%s: needs a reader that knows \"%.100s\"; update vramtrace",
+				  store->path, flags);
 	return 0;
 }
 
@@ -343,8 +402,7 @@ int vt_store_open(struct vt_store **ret, const char *path, struct vt_err *err)
 {
 	VT_CLEANUP(close_store) struct vt_store *store = NULL;
 	enum file_kind kind;
-	uint32_t version = 0;
-	int r = look_at_file(path, &kind, &version, err);
+	int r = look_at_file(path, &kind, err);
 
 	if (r < 0)
 		return r;
@@ -353,14 +411,16 @@ int vt_store_open(struct vt_store **ret, const char *path, struct vt_err *err)
 	/* While a trace is new, its header may still be in the log alone. */
 	if (kind == FILE_OTHER || (kind == FILE_EMPTY && !has_log(path)) || (kind == FILE_SQLITE && !has_log(path)))
 		return vt_err_set(err, VT_E_INPUT, "%s: not a vramtrace file%s", path,
-				  kind == FILE_SQLITE ? " (an SQLite database of another program)" :
-				  kind == FILE_EMPTY  ? " (it is empty)" :
-							"");
+				  kind == FILE_SQLITE  ? " (an SQLite database of another program)"
+				  : kind == FILE_EMPTY ? " (it is empty)"
+						       : "");
 	r = new_store(&store, path, err);
+	if (r < 0)
+		return r;
+	store->is_reader = true;
+	r = open_with_or_without_log(store, err);
 	if (r == 0)
-		r = open_with_or_without_log(store, err);
-	if (r == 0)
-		r = check_version(store, version ? version : VT_STORE_VERSION, err);
+		r = check_identity(store, err);
 	if (r == 0)
 		*ret = vt_steal_ptr(&store);
 	return r;

@@ -11,9 +11,11 @@
 static const char fixed_tables[] =
 	"CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
 	"CREATE TABLE IF NOT EXISTS process(id INTEGER PRIMARY KEY, pid INTEGER NOT NULL, parent_pid INTEGER NOT NULL,"
-	" rank INTEGER, local_rank INTEGER, world_size INTEGER, pid_start_ticks INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
+	" rank INTEGER, local_rank INTEGER, world_size INTEGER, pid_start_ticks INTEGER NOT NULL, start_ns INTEGER NOT "
+	"NULL,"
 	" end_ns INTEGER NOT NULL, end_state INTEGER NOT NULL, executable TEXT NOT NULL, command TEXT NOT NULL);"
-	"CREATE TABLE IF NOT EXISTS thread(process INTEGER NOT NULL, ring INTEGER NOT NULL, generation INTEGER NOT NULL,"
+	"CREATE TABLE IF NOT EXISTS thread(process INTEGER NOT NULL, ring INTEGER NOT NULL, generation INTEGER NOT "
+	"NULL,"
 	" tid INTEGER NOT NULL, name TEXT NOT NULL, events INTEGER NOT NULL,"
 	" PRIMARY KEY(process, ring, generation)) WITHOUT ROWID;"
 	"CREATE TABLE IF NOT EXISTS clock(monotonic_ns INTEGER NOT NULL, realtime_ns INTEGER NOT NULL,"
@@ -44,7 +46,8 @@ static int make_event_table(struct vt_store *store, const struct vt_event *event
 
 	for (uint32_t i = 0; i < event->ncols && n < sizeof(sql); i++)
 		if (!vt_col_is_pad(&event->cols[i]))
-			n += (size_t)snprintf(sql + n, sizeof(sql) - n, ", \"%s\" INTEGER NOT NULL", event->cols[i].name);
+			n += (size_t)snprintf(sql + n, sizeof(sql) - n, ", \"%s\" INTEGER NOT NULL",
+					      event->cols[i].name);
 	if (event->class == VT_CLASS_BLOB && n < sizeof(sql))
 		n += (size_t)snprintf(sql + n, sizeof(sql) - n, ", bytes NOT NULL");
 	if (n < sizeof(sql))
@@ -101,8 +104,8 @@ static int describe_enums(struct vt_store *store, struct vt_err *err)
 	sqlite3_stmt *statement = NULL;
 	int r = 0;
 
-	if (sqlite3_prepare_v2(store->db, "INSERT OR REPLACE INTO schema_enum(number, name, text) VALUES(?1, ?2, ?3)", -1,
-			       &statement, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(store->db, "INSERT OR REPLACE INTO schema_enum(number, name, text) VALUES(?1, ?2, ?3)",
+			       -1, &statement, NULL) != SQLITE_OK)
 		return vt_store_fail(store, "describing the schema", err);
 	for (size_t i = 0; i < VT_ARRAY_SIZE(values) && r == 0; i++) {
 		const char *const texts[] = { values[i].name, values[i].text };
@@ -119,9 +122,10 @@ static int describe_schema(struct vt_store *store, struct vt_err *err)
 	sqlite3_stmt *columns = NULL;
 	int r = 0;
 
-	if (sqlite3_prepare_v2(store->db,
-			       "INSERT OR REPLACE INTO schema_event(id, since, name, class, doc) VALUES(?1, ?2, ?3, ?4, ?5)",
-			       -1, &events, NULL) != SQLITE_OK ||
+	if (sqlite3_prepare_v2(
+		    store->db,
+		    "INSERT OR REPLACE INTO schema_event(id, since, name, class, doc) VALUES(?1, ?2, ?3, ?4, ?5)", -1,
+		    &events, NULL) != SQLITE_OK ||
 	    sqlite3_prepare_v2(store->db,
 			       "INSERT OR REPLACE INTO schema_column(event, id, since, name, type, codec, unit, doc)"
 			       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",

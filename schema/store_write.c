@@ -67,9 +67,15 @@ int vt_store_set_meta(struct vt_store *store, const char *key, const char *value
 
 int vt_store_put_process(struct vt_store *store, const struct vt_process_row *row, uint32_t *ret_id, struct vt_err *err)
 {
-	const int64_t numbers[] = { row->id,	     row->pid,	      row->parent_pid,
-				    row->rank,	     row->local_rank, row->world_size,
-				    (int64_t)row->pid_start_ticks, (int64_t)row->start_ns, (int64_t)row->end_ns,
+	const int64_t numbers[] = { row->id,
+				    row->pid,
+				    row->parent_pid,
+				    row->rank,
+				    row->local_rank,
+				    row->world_size,
+				    (int64_t)row->pid_start_ticks,
+				    (int64_t)row->start_ns,
+				    (int64_t)row->end_ns,
 				    row->end_state };
 	sqlite3_stmt *statement = vt_store_statement(store, VT_SQL_PUT_PROCESS, err);
 	int r;
@@ -221,7 +227,8 @@ int vt_store_add_record(struct vt_store *store, uint32_t process, const struct v
 	int place = 2;
 
 	if (!event || event->class == VT_CLASS_CHUNK || bytes < event->size)
-		return vt_err_set(err, VT_E_CORRUPT, "a record of type %u and %zu bytes is no definition", rec->type, bytes);
+		return vt_err_set(err, VT_E_CORRUPT, "a record of type %u and %zu bytes is no definition", rec->type,
+				  bytes);
 	statement = record_statement(store, event, err);
 	if (!statement)
 		return -VT_E_DB;
@@ -234,8 +241,8 @@ int vt_store_add_record(struct vt_store *store, uint32_t process, const struct v
 		size_t blob_bytes = (size_t)column_value(rec, size);
 
 		if (blob_bytes > bytes - event->size)
-			return vt_err_set(err, VT_E_CORRUPT, "a %s of %zu bytes in a record of %zu", event->name, blob_bytes,
-					  bytes);
+			return vt_err_set(err, VT_E_CORRUPT, "a %s of %zu bytes in a record of %zu", event->name,
+					  blob_bytes, bytes);
 		bind_bytes(statement, place, (const char *)rec + event->size, blob_bytes);
 	}
 	return vt_store_run(store, statement, "writing a definition", err);
@@ -261,7 +268,8 @@ static int delete_chunks(struct vt_store *store, const int64_t *ids, size_t coun
 }
 
 int vt_store_add_chunk(struct vt_store *store, uint32_t process, const struct vt_event *event, const void *records,
-		       uint32_t nrecords, const int64_t *replaces, size_t nreplaces, int64_t *ret_id, struct vt_err *err)
+		       uint32_t nrecords, const int64_t *replaces, size_t nreplaces, int64_t *ret_id,
+		       struct vt_err *err)
 {
 	const void *blob = NULL;
 	size_t bytes = 0;
