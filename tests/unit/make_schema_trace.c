@@ -2,7 +2,7 @@
  * make_schema_trace.c - writes a trace with every kind of event and every shape of column: constant, rising, few values,
  * any value, the extremes of the type. What the values mean makes no sense; what they are must survive.
  *
- *   make_schema_trace FILE [SEED]
+ *   make_schema_trace FILE [SEED [small]]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,12 @@
 enum shape { CONSTANT, RISING, FEW, ANY, EXTREMES, RUNS, NSHAPES };
 
 static const uint32_t sizes[] = { 1, 2, 700, 3000 };
+
+struct options {
+	uint64_t seed;
+	size_t nsizes;	/* of sizes: chunks of a kind */
+	uint32_t nrows; /* rows of a table */
+};
 
 static void need(int result, const struct vt_err *err)
 {
@@ -83,12 +89,13 @@ static uint8_t *make_records(const struct vt_event *event, uint32_t rows, uint64
 	return records;
 }
 
-static void put_chunks(struct vt_store *store, uint32_t process, const struct vt_event *event, uint64_t seed)
+static void put_chunks(struct vt_store *store, uint32_t process, const struct vt_event *event,
+		       const struct options *options)
 {
 	struct vt_err err = { 0 };
 
-	for (size_t i = 0; i < VT_ARRAY_SIZE(sizes); i++) {
-		uint8_t *records = make_records(event, sizes[i], seed + i);
+	for (size_t i = 0; i < options->nsizes; i++) {
+		uint8_t *records = make_records(event, sizes[i], options->seed * 1000 + process + i);
 
 		need(vt_store_add_chunk(store, process, event, records, sizes[i], NULL, 0, NULL, &err), &err);
 		free(records);
@@ -110,13 +117,15 @@ static size_t make_bytes(uint8_t out[64], uint32_t row, uint64_t seed)
 	return row % 64;
 }
 
-static void put_rows(struct vt_store *store, uint32_t process, const struct vt_event *event, uint64_t seed)
+static void put_rows(struct vt_store *store, uint32_t process, const struct vt_event *event,
+		     const struct options *options)
 {
+	uint64_t seed = options->seed * 1000 + process;
 	const struct vt_col *size = vt_event_col_name(event, "size_bytes");
-	uint8_t *records = make_records(event, 100, seed);
+	uint8_t *records = make_records(event, options->nrows, seed);
 	struct vt_err err = { 0 };
 
-	for (uint32_t row = 0; row < 100; row++) {
+	for (uint32_t row = 0; row < options->nrows; row++) {
 		struct {
 			_Alignas(8) uint8_t bytes[512 + 64];
 		} one = { 0 };
@@ -140,11 +149,17 @@ int main(int argc, char **argv)
 {
 	struct vt_store *store = NULL;
 	struct vt_err err = { 0 };
-	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+	struct options options = { .seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
+				   .nsizes = VT_ARRAY_SIZE(sizes),
+				   .nrows = 100 };
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: make_schema_trace FILE [SEED]\n");
+		fprintf(stderr, "usage: make_schema_trace FILE [SEED [small]]\n");
 		return 2;
+	}
+	if (argc > 3 && !strcmp(argv[3], "small")) {
+		options.nsizes = 3;
+		options.nrows = 6;
 	}
 	need(vt_store_create(&store, argv[1], VT_STORE_REPLACE, &err), &err);
 	need(vt_store_begin(store, &err), &err);
@@ -154,9 +169,9 @@ int main(int argc, char **argv)
 		need(vt_store_put_process(store, &row, NULL, &err), &err);
 		for (size_t i = 0; i < vt_nevents; i++) {
 			if (vt_events[i].class == VT_CLASS_CHUNK)
-				put_chunks(store, process, &vt_events[i], seed * 1000 + process);
+				put_chunks(store, process, &vt_events[i], &options);
 			else
-				put_rows(store, process, &vt_events[i], seed * 1000 + process);
+				put_rows(store, process, &vt_events[i], &options);
 		}
 	}
 	need(vt_store_commit(store, &err), &err);
