@@ -9,3 +9,6 @@ add_test(NAME golden.schema COMMAND Python3::Interpreter ${golden}/check_schema.
 add_test(NAME golden.format_example COMMAND Python3::Interpreter ${golden}/read_trace.py --document ${PROJECT_SOURCE_DIR}/schema/format.md)
 add_test(NAME golden.reader COMMAND Python3::Interpreter ${golden}/check_reader.py $<TARGET_FILE:vramtrace>
   ${golden}/read_trace.py $<TARGET_FILE:make_views_trace> $<TARGET_FILE:make_schema_trace>)
+
+add_executable(bench_codec bench/bench_codec.c)
+target_link_libraries(bench_codec PRIVATE vt_schema)
