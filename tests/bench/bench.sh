@@ -13,6 +13,8 @@ head_line "The agent, in the recorded program (tests/bench/bench_agent.sh)"
 "$here/bench_agent.sh" "$build/lib/libvramtrace-agent.so" "$build/tests/fake"
 head_line "The collector (tests/bench/bench_collector.c)"
 "$build/bin/bench_collector"
+head_line "What an event costs in a chunk (tests/bench/bench_codec.c)"
+"$build/bin/bench_codec"
 if [ -n "${VT_TORCH_PYTHON:-}" ]; then
 	head_line "A PyTorch training on the CPU, host tensors recorded (tests/device/overhead.py)"
 	"$VT_TORCH_PYTHON" "$here/../device/overhead.py" "$build/bin/vramtrace" "$build/overhead.json" --device cpu \
