@@ -1,7 +1,7 @@
-"""check_reader.py VRAMTRACE READ_TRACE MAKE_TRACE... - an independent reader and `vramtrace export` say the same.
+"""check_reader.py VRAMTRACE READ_TRACE MAKE_TRACE [TRACE...] - an independent reader and `vramtrace export` say the same.
 
-Each MAKE_TRACE is a program that writes a trace to the file it is given. The second half turns the last trace into one of
-a later version, with a kind and a column that neither knows by itself, and one that needs a newer reader.
+Of each TRACE, and of the one that the program MAKE_TRACE writes, which has every kind of event. Then that one becomes a
+trace of a later version, with kinds and columns that neither knows, and at last one that needs a newer reader.
 """
 import json
 import pathlib
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import zlib
 
-vramtrace, reader, makers = sys.argv[1], sys.argv[2], sys.argv[3:]
+vramtrace, reader, maker, traces = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 TABLES = {"process", "thread", "clock", "loss"}
 
 
@@ -66,13 +66,14 @@ def make_newer(path):
 
 
 with tempfile.TemporaryDirectory() as directory:
-    for i, maker in enumerate(makers):
-        trace = pathlib.Path(directory) / f"{i}.vramtrace"
-        made = run(maker, str(trace))
-        assert made.returncode == 0, made.stderr
-        seen = compare(trace)
+    for trace in traces:
+        compare(pathlib.Path(trace))
+    trace = pathlib.Path(directory) / "made.vramtrace"
+    made = run(maker, str(trace))
+    assert made.returncode == 0, made.stderr
+    seen = compare(trace)
     known = {row[0] for row in sqlite3.connect(trace).execute("SELECT name FROM schema_event")}
-    assert known == seen, f"the last trace lacks {known - seen}"
+    assert known == seen, f"the trace lacks {known - seen}"
     before = run(vramtrace, "export", "--format", "json", "--all", str(trace))
 
     make_newer(trace)
