@@ -55,7 +55,8 @@ static bool is_first_of_graph(struct vt_pf_calls *calls, uint64_t id)
 /* ------------------------------------------------------------------ threads */
 
 /* A slice cut to the window; false: it lies outside. What is cut says how long it took. */
-static bool cut(struct vt_pf_calls *calls, struct vt_pf_slice *slice, struct vt_pf_event *body)
+static bool cut(const struct vt_pf_calls *calls, struct vt_pf_thread *thread, struct vt_pf_slice *slice,
+		struct vt_pf_event *body)
 {
 	uint64_t whole_ns = slice->end_ns > slice->start_ns ? slice->end_ns - slice->start_ns : 0;
 	bool is_cut = false;
@@ -71,55 +72,59 @@ static bool cut(struct vt_pf_calls *calls, struct vt_pf_slice *slice, struct vt_
 		is_cut = true;
 	}
 	if (is_cut)
-		vt_pf_arg_number(calls->slices->sequence, body, "whole_duration_ns", whole_ns);
+		vt_pf_arg_number(&thread->sequence, body, "whole_duration_ns", whole_ns);
 	return true;
 }
 
-static void add_slice(struct vt_pf_calls *calls, uint32_t process, uint32_t thread, struct vt_pf_slice slice,
+static void add_slice(struct vt_pf_calls *calls, struct vt_pf_thread *thread, struct vt_pf_slice slice,
 		      struct vt_pf_event *body)
 {
-	if (cut(calls, &slice, body))
-		vt_pf_slices_add(calls->slices, process, thread, &slice, body);
+	if (cut(calls, thread, &slice, body))
+		vt_pf_slices_add(calls->slices, thread, &slice, body);
 }
 
 static void take_op(struct vt_pf_calls *calls, const struct vt_item *item)
 {
 	const struct vt_op *op = (const struct vt_op *)(const void *)item->rec;
-	struct vt_pf_sequence *sequence = calls->slices->sequence;
+	struct vt_pf_thread *thread = vt_pf_slices_thread(calls->slices, item->process, op->thread);
 	struct vt_pf_slice slice = { .start_ns = op->start_ns, .end_ns = op->end_ns };
 	struct vt_pf_event body;
 	struct vt_op_info info;
 	uint32_t forward = op->forward_thread ? op->forward_thread : op->torch_thread;
 
+	if (!thread)
+		return;
 	body.bytes = 0;
 	(void)vt_symbols_op(calls->symbols, item->process, op->node, &info);
-	vt_pf_event_name(sequence, &body, info.name);
+	vt_pf_event_name(&thread->sequence, &body, info.name);
 	if (op->sequence >= 0 && forward) {
 		/* One arrow from a forward op to its backward: the forward's thread and number name it. */
 		slice.flow = vt_mix64(((uint64_t)item->process << 32 | forward) ^ vt_mix64((uint64_t)op->sequence)) | 1;
+		slice.number = op->sequence;
 		slice.flow_kind = op->forward_thread ? VT_PF_FLOW_IN : VT_PF_FLOW_OUT;
 		if (calls->detail == VT_PF_FULL)
-			vt_pf_arg_number(sequence, &body, "sequence", (uint64_t)op->sequence);
+			vt_pf_arg_number(&thread->sequence, &body, "sequence", (uint64_t)op->sequence);
 	}
-	add_slice(calls, item->process, op->thread, slice, &body);
+	add_slice(calls, thread, slice, &body);
 }
 
 static void take_driver(struct vt_pf_calls *calls, const struct vt_item *item)
 {
 	const struct vt_driver_memory *call = (const struct vt_driver_memory *)(const void *)item->rec;
-	struct vt_pf_sequence *sequence = calls->slices->sequence;
+	struct vt_pf_thread *thread = vt_pf_slices_thread(calls->slices, item->process, call->thread);
 	const char *name = vt_enum_text("driver_api", call->api);
 	struct vt_pf_event body;
 
+	if (!thread)
+		return;
 	body.bytes = 0;
-	vt_pf_event_name(sequence, &body, name ? name : "");
-	vt_pf_arg_number(sequence, &body, "bytes", call->size_bytes);
+	vt_pf_event_name(&thread->sequence, &body, name ? name : "");
+	vt_pf_arg_number(&thread->sequence, &body, "bytes", call->size_bytes);
 	if (call->result || calls->detail == VT_PF_FULL) {
-		vt_pf_arg_address(sequence, &body, "address", call->address);
-		vt_pf_arg_number(sequence, &body, "result", (uint32_t)call->result);
+		vt_pf_arg_address(&thread->sequence, &body, "address", call->address);
+		vt_pf_arg_number(&thread->sequence, &body, "result", (uint32_t)call->result);
 	}
-	add_slice(calls, item->process, call->thread,
-		  (struct vt_pf_slice){ .start_ns = call->start_ns, .end_ns = call->time_ns }, &body);
+	add_slice(calls, thread, (struct vt_pf_slice){ .start_ns = call->start_ns, .end_ns = call->time_ns }, &body);
 }
 
 /* What ties a call to the work on the device that it launched or waited for. */
@@ -140,35 +145,38 @@ static void put_correlation(struct vt_pf_calls *calls, struct vt_pf_event *body,
 static void take_launch(struct vt_pf_calls *calls, const struct vt_item *item)
 {
 	const struct vt_launch *launch = (const struct vt_launch *)(const void *)item->rec;
-	struct vt_pf_sequence *sequence = calls->slices->sequence;
+	struct vt_pf_thread *thread = vt_pf_slices_thread(calls->slices, item->process, launch->thread);
 	const char *name = vt_enum_text("launch_api", launch->api);
 	struct vt_pf_event body;
 
+	if (!thread)
+		return;
 	body.bytes = 0;
-	vt_pf_event_name(sequence, &body, name ? name : "");
+	vt_pf_event_name(&thread->sequence, &body, name ? name : "");
 	put_correlation(calls, &body, item->process, launch->correlation, SUBMISSION_IDS);
 	if (launch->result)
-		vt_pf_arg_number(sequence, &body, "result", (uint32_t)launch->result);
-	add_slice(calls, item->process, launch->thread,
-		  (struct vt_pf_slice){ .start_ns = launch->start_ns, .end_ns = launch->time_ns }, &body);
+		vt_pf_arg_number(&thread->sequence, &body, "result", (uint32_t)launch->result);
+	add_slice(calls, thread, (struct vt_pf_slice){ .start_ns = launch->start_ns, .end_ns = launch->time_ns },
+		  &body);
 }
 
 static void take_wait(struct vt_pf_calls *calls, const struct vt_item *item)
 {
 	const struct vt_wait *wait = (const struct vt_wait *)(const void *)item->rec;
-	struct vt_pf_sequence *sequence = calls->slices->sequence;
+	struct vt_pf_thread *thread = vt_pf_slices_thread(calls->slices, item->process, wait->thread);
 	const char *name = vt_enum_text("wait_api", wait->api);
 	struct vt_pf_event body;
 
+	if (!thread)
+		return;
 	body.bytes = 0;
-	vt_pf_event_name(sequence, &body, name ? name : "");
+	vt_pf_event_name(&thread->sequence, &body, name ? name : "");
 	put_correlation(calls, &body, item->process, wait->correlation, WAIT_IDS);
 	if (wait->size_bytes)
-		vt_pf_arg_number(sequence, &body, "bytes", wait->size_bytes);
+		vt_pf_arg_number(&thread->sequence, &body, "bytes", wait->size_bytes);
 	if (wait->result)
-		vt_pf_arg_number(sequence, &body, "result", (uint32_t)wait->result);
-	add_slice(calls, item->process, wait->thread,
-		  (struct vt_pf_slice){ .start_ns = wait->start_ns, .end_ns = wait->time_ns }, &body);
+		vt_pf_arg_number(&thread->sequence, &body, "result", (uint32_t)wait->result);
+	add_slice(calls, thread, (struct vt_pf_slice){ .start_ns = wait->start_ns, .end_ns = wait->time_ns }, &body);
 }
 
 /* ------------------------------------------------------------------ devices */
@@ -326,6 +334,6 @@ int vt_pf_calls_write(struct vt_pf_calls *calls, struct vt_store *store, const s
 		return r;
 	while ((r = vt_cursor_next(cursor, &item, err)) > 0)
 		take(calls, &item);
-	vt_pf_slices_flush(calls->slices);
+	vt_pf_slices_finish(calls->slices);
 	return r;
 }

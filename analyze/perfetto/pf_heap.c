@@ -227,8 +227,7 @@ static int write_device(struct vt_pf_heaps *heaps, struct heap_writer *writer, c
 }
 
 int vt_pf_heaps_write(struct vt_pf_heaps *heaps, const struct vt_groups *groups, const struct vt_replay *replay,
-		      const struct vt_pf_tracks *tracks, const struct vt_pf_clocks *clocks, uint32_t first_sequence,
-		      struct vt_err *err)
+		      const struct vt_pf_tracks *tracks, const struct vt_pf_clocks *clocks, struct vt_err *err)
 {
 	int r = 0;
 
@@ -244,8 +243,7 @@ int vt_pf_heaps_write(struct vt_pf_heaps *heaps, const struct vt_groups *groups,
 			(void)snprintf(writer.name, sizeof(writer.name), "cpu");
 		else
 			(void)snprintf(writer.name, sizeof(writer.name), "cuda.gpu%d", state->device);
-		vt_pf_sequence_begin(&writer.sequence, tracks->sequence->output, tracks->sequence->symbols,
-				     first_sequence + device, clocks, 0);
+		vt_pf_sequence_begin(&writer.sequence, tracks->sequence->output, tracks->sequence->symbols, clocks, 0);
 		r = write_device(heaps, &writer, replay, device, err);
 		vt_pf_sequence_done(&writer.sequence);
 	}

@@ -39,10 +39,9 @@ struct vt_pf_heaps {
 /* Keeps what the device holds now. Called at an OOM. */
 int vt_pf_heaps_keep(struct vt_pf_heaps *heaps, const struct vt_groups *groups, uint32_t device, uint64_t time_ns,
 		     struct vt_err *err);
-/* Writes all dumps of all devices. After the run. first_sequence: ids from there on are free. */
+/* Writes all dumps of all devices. After the run. */
 int vt_pf_heaps_write(struct vt_pf_heaps *heaps, const struct vt_groups *groups, const struct vt_replay *replay,
-		      const struct vt_pf_tracks *tracks, const struct vt_pf_clocks *clocks, uint32_t first_sequence,
-		      struct vt_err *err);
+		      const struct vt_pf_tracks *tracks, const struct vt_pf_clocks *clocks, struct vt_err *err);
 void vt_pf_heaps_done(struct vt_pf_heaps *heaps);
 
 #endif

@@ -26,8 +26,8 @@ static struct vt_pf_device *device_of(struct vt_pf_memory *memory, const struct 
 	memory->devices[device] = own;
 	own->rows = vt_pf_tracks_device(memory->tracks, state, device,
 					is_host ? "" : vt_pf_gpus_name(memory->gpus, state->process, state->device));
-	vt_pf_sequence_begin(&own->sequence, memory->common->output, memory->symbols, memory->first_sequence + device,
-			     memory->clocks, own->rows ? own->rows->allocated : 0);
+	vt_pf_sequence_begin(&own->sequence, memory->common->output, memory->symbols, memory->clocks,
+			     own->rows ? own->rows->allocated : 0);
 	return own;
 }
 

@@ -22,7 +22,6 @@ struct vt_pf_device {
 struct vt_pf_memory {
 	enum vt_pf_detail detail;
 	uint64_t from_ns;
-	uint32_t first_sequence; /* ids from there on are free */
 	const struct vt_symbols *symbols;
 	const struct vt_pf_clocks *clocks;
 	struct vt_pf_tracks *tracks;

@@ -166,16 +166,17 @@ static void make_tail(struct vt_pf_sequence *sequence)
 }
 
 void vt_pf_sequence_begin(struct vt_pf_sequence *sequence, struct vt_pf_output *output,
-			  const struct vt_symbols *symbols, uint32_t id, const struct vt_pf_clocks *clocks,
-			  uint64_t default_track)
+			  const struct vt_symbols *symbols, const struct vt_pf_clocks *clocks, uint64_t default_track)
 {
 	Pf__TracePacketDefaults defaults = PF__TRACE_PACKET_DEFAULTS__INIT;
 	Pf__TrackEventDefaults event_defaults = PF__TRACK_EVENT_DEFAULTS__INIT;
 	Pf__TracePacket packet = PF__TRACE_PACKET__INIT;
 
-	*sequence = (struct vt_pf_sequence){
-		.output = output, .symbols = symbols, .id = id, .last_ns = clocks->monotonic_ns, .seed = vt_hash_seed()
-	};
+	*sequence = (struct vt_pf_sequence){ .output = output,
+					     .symbols = symbols,
+					     .id = ++output->sequences,
+					     .last_ns = clocks->monotonic_ns,
+					     .seed = vt_hash_seed() };
 	make_tail(sequence);
 	defaults.has_timestamp_clock_id = 1;
 	defaults.timestamp_clock_id = VT_PF_CLOCK_INCREMENTAL;

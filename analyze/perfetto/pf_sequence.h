@@ -34,6 +34,7 @@ struct vt_pf_output {
 	struct vt_buf buf;
 	uint64_t packets;
 	uint64_t bytes;
+	uint32_t sequences; /* begun so far; their ids count from 1, small ones take less room in each packet */
 	bool failed;
 };
 
@@ -77,8 +78,7 @@ struct vt_pf_clocks {
  * that name none, and of the counter values that come with events; 0: there is none.
  */
 void vt_pf_sequence_begin(struct vt_pf_sequence *sequence, struct vt_pf_output *output,
-			  const struct vt_symbols *symbols, uint32_t id, const struct vt_pf_clocks *clocks,
-			  uint64_t default_track);
+			  const struct vt_symbols *symbols, const struct vt_pf_clocks *clocks, uint64_t default_track);
 void vt_pf_sequence_done(struct vt_pf_sequence *sequence);
 
 /* A packet of this sequence at a time; payload fields are the caller's. time_ns 0: a packet without one. */

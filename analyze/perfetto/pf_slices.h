@@ -24,11 +24,13 @@
 /* Rows of one thread; what needs more is shown as an instant that says how long it took. */
 #define VT_PF_LANES_MAX 16
 
-enum vt_pf_flow { VT_PF_FLOW_NONE, VT_PF_FLOW_OUT, VT_PF_FLOW_IN };
+/* DONE: an OUT that another slice of its number has taken over. */
+enum vt_pf_flow { VT_PF_FLOW_NONE, VT_PF_FLOW_OUT, VT_PF_FLOW_IN, VT_PF_FLOW_DONE };
 
 struct vt_pf_slice {
 	uint64_t start_ns, end_ns;
-	uint64_t flow;	  /* id of an arrow; ids of forward ops may repeat: the last of a thread begins it */
+	uint64_t flow;	  /* id of an arrow */
+	int64_t number;	  /* VT_PF_FLOW_OUT: of the autograd node, rising in a thread; equal ones have one flow */
 	uint64_t arrival; /* counts slices */
 	size_t body;	  /* place in bodies */
 	uint32_t body_bytes;
@@ -50,14 +52,19 @@ struct vt_pf_lane {
 };
 
 struct vt_pf_thread {
-	uint32_t process, tid;
+	struct vt_pf_sequence
+		sequence; /* of its slices alone: their times then rise; its default track is the thread's */
+	uint32_t place;
 	uint64_t last_end_ns;
+	int64_t next_number; /* arrows of lower numbers are written */
 	struct vt_pf_lane *lanes;
 	size_t count, room;
 };
 
 struct vt_pf_slices {
-	struct vt_pf_sequence *sequence;
+	struct vt_pf_output *output;
+	const struct vt_symbols *symbols;
+	const struct vt_pf_clocks *clocks;
 	struct vt_pf_tracks *tracks;
 	struct vt_pf_slice list[VT_PF_WINDOW];
 	size_t count;
@@ -65,19 +72,22 @@ struct vt_pf_slices {
 	uint64_t window_arrival; /* slices from this one on are not written yet */
 	struct vt_buf bodies;
 	struct vt_idmap thread_ids; /* (process, tid, 0) -> place in threads */
-	struct vt_pf_thread *threads;
+	struct vt_pf_thread **threads;
 	size_t thread_room;
 };
 
-void vt_pf_slices_init(struct vt_pf_slices *slices, struct vt_pf_sequence *sequence, struct vt_pf_tracks *tracks);
+void vt_pf_slices_init(struct vt_pf_slices *slices, struct vt_pf_output *output, const struct vt_symbols *symbols,
+		       const struct vt_pf_clocks *clocks, struct vt_pf_tracks *tracks);
+/* A thread, on whose sequence what its slices say is interned; made at its first use. NULL: no memory. */
+struct vt_pf_thread *vt_pf_slices_thread(struct vt_pf_slices *slices, uint32_t process, uint32_t tid);
 /*
  * A slice of a thread, with what its track event says besides type, track and flow. Slices of a thread come by rising
  * end. flow_kind VT_PF_FLOW_NONE: flow is not used.
  */
-void vt_pf_slices_add(struct vt_pf_slices *slices, uint32_t process, uint32_t tid, const struct vt_pf_slice *slice,
+void vt_pf_slices_add(struct vt_pf_slices *slices, struct vt_pf_thread *thread, const struct vt_pf_slice *slice,
 		      const struct vt_pf_event *body);
-/* Writes what waits. */
-void vt_pf_slices_flush(struct vt_pf_slices *slices);
+/* Writes what waits, for the last time. */
+void vt_pf_slices_finish(struct vt_pf_slices *slices);
 void vt_pf_slices_done(struct vt_pf_slices *slices);
 
 #endif

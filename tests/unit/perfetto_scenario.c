@@ -114,6 +114,14 @@ static void ops(const struct scenario *s, uint64_t t, uint64_t inner)
 	numbered_op(s, MAIN_THREAD, s->linear, t + 1000, t + 2000, 0);
 	numbered_op(s, AUTOGRAD_THREAD, s->backward, t + 5000, t + 5900, 1);
 	numbered_op(s, AUTOGRAD_THREAD, s->backward_range, t + 5000, t + 6000, 1);
+	/* The node of the next number: only then is it known which op made the one before. */
+	vt_builder_event(s->builder, s->process, VT_EVENT_op,
+			 &(struct vt_op){ .end_ns = t + 2200,
+					  .start_ns = t + 2100,
+					  .sequence = 8,
+					  .node = s->linear,
+					  .thread = MAIN_THREAD,
+					  .torch_thread = 1 });
 	/* Begin and end together; no time at all; one after the other without a gap. */
 	op(s, MAIN_THREAD, s->mm, t + 3000, t + 3000);
 	op(s, MAIN_THREAD, s->mm, t + 3000, t + 3500);
