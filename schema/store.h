@@ -129,7 +129,7 @@ int vt_store_copy(const char *from, const char *to, bool replace, struct vt_err 
  */
 int vt_store_open(struct vt_store **ret, const char *path, struct vt_err *err);
 const char *vt_store_path(const struct vt_store *store);
-/* What of the file cannot be read here, in words, or NULL: the file's log may be unusable in a read-only place. */
+/* What of the trace is not to be had here, in words, or NULL: the file's log may be unreadable, or left behind by a copy. */
 const char *vt_store_warning(const struct vt_store *store);
 uint64_t vt_store_file_bytes(const struct vt_store *store); /* with its -wal, if any */
 

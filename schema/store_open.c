@@ -14,6 +14,7 @@
 /* SQLite file format: offsets into the 100-byte header (sqlite.org/fileformat.html, 1.3). */
 #define SQLITE_MAGIC "SQLite format 3"
 #define SQLITE_HEADER_BYTES 100
+#define SQLITE_WRITE_VERSION_AT 18 /* 2: changes go to a log */
 #define SQLITE_APPLICATION_ID_AT 68
 
 #define QUOTE_(x) #x
@@ -145,7 +146,8 @@ static int new_store(struct vt_store **ret, const char *path, struct vt_err *err
 
 enum file_kind { FILE_ABSENT, FILE_EMPTY, FILE_TRACE, FILE_SQLITE, FILE_OTHER };
 
-static int look_at_file(const char *path, enum file_kind *ret, struct vt_err *err)
+/* *ret_logs: its writer put changes in a log and has not ended in order. */
+static int look_at_file(const char *path, enum file_kind *ret, bool *ret_logs, struct vt_err *err)
 {
 	VT_CLEANUP(vt_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	uint8_t header[SQLITE_HEADER_BYTES];
@@ -163,12 +165,14 @@ static int look_at_file(const char *path, enum file_kind *ret, struct vt_err *er
 	n = pread(fd, header, sizeof(header), 0);
 	if (n < 0)
 		return vt_err_set(err, VT_E_IO, "%s: cannot read: %s", path, strerror(errno));
+	*ret_logs = false;
 	*ret = n == 0 ? FILE_EMPTY : FILE_OTHER;
 	if (n == (ssize_t)sizeof(header) && !memcmp(header, SQLITE_MAGIC, sizeof(SQLITE_MAGIC))) {
 		const uint8_t *id = header + SQLITE_APPLICATION_ID_AT;
 		uint32_t got = (uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 | id[3];
 
 		*ret = got == VT_STORE_APPLICATION_ID ? FILE_TRACE : FILE_SQLITE;
+		*ret_logs = header[SQLITE_WRITE_VERSION_AT] == 2;
 	}
 	return 0;
 }
@@ -186,7 +190,8 @@ static void remove_file(const char *path, const char *suffix)
 static int prepare_place(const char *path, enum vt_store_mode mode, struct vt_err *err)
 {
 	enum file_kind kind;
-	int r = look_at_file(path, &kind, err);
+	bool logs;
+	int r = look_at_file(path, &kind, &logs, err);
 
 	if (r < 0)
 		return r;
@@ -296,6 +301,7 @@ static void distrust(sqlite3 *db)
 	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	(void)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, (int)VT_CHUNK_RAW_BYTES_MAX);
 	(void)sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 1 << 16);
 	(void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
@@ -323,7 +329,7 @@ static char *make_uri(const char *path, const char *query)
 	return uri;
 }
 
-static int open_database(struct vt_store *store, const char *query)
+static int open_database(struct vt_store *store, const char *query, const char *pragma)
 {
 	VT_CLEANUP(vt_freep) char *uri = make_uri(store->path, query);
 	int r;
@@ -337,38 +343,57 @@ static int open_database(struct vt_store *store, const char *query)
 		return r;
 	distrust(store->db);
 	(void)sqlite3_busy_timeout(store->db, 2000);
+	(void)sqlite3_exec(store->db, pragma, NULL, NULL, NULL);
 	/* The first read is where a log that cannot be used shows. */
 	return sqlite3_exec(store->db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
 }
 
-static bool has_log(const char *path)
+/* Bytes of what SQLite keeps beside the file; -1: there is none. */
+static int64_t companion_bytes(const char *path, const char *suffix)
 {
 	char name[4200];
 	struct stat st;
 
-	return (size_t)snprintf(name, sizeof(name), "%s-wal", path) < sizeof(name) && stat(name, &st) == 0 &&
-	       st.st_size > 0;
+	if ((size_t)snprintf(name, sizeof(name), "%s%s", path, suffix) >= sizeof(name) || stat(name, &st) < 0)
+		return -1;
+	return st.st_size;
 }
 
-/* A trace whose writer was killed has its last part in a log beside it, which SQLite needs a writable place to use. */
+static bool has_log(const char *path)
+{
+	return companion_bytes(path, "-wal") > 0;
+}
+
+/*
+ * SQLite reads a log by way of shared memory, FILE-shm, which it cannot make in a place where it may not write. Without
+ * that there is no writer either: then no lock is needed, and an index of the log in our own memory does.
+ */
+static int open_alone(struct vt_store *store)
+{
+	if (companion_bytes(store->path, "-shm") >= 0)
+		return SQLITE_CANTOPEN;
+	return open_database(store, "?vfs=unix-none", "PRAGMA locking_mode=EXCLUSIVE");
+}
+
+/* A trace whose writer was killed has its last part in a log beside it. */
 static int open_with_or_without_log(struct vt_store *store, struct vt_err *err)
 {
-	int r = open_database(store, "");
+	int r = open_database(store, "", "");
 
 	if (r == SQLITE_OK)
 		return 0;
-	if (r == SQLITE_CANTOPEN || r == SQLITE_READONLY || (r & 0xff) == SQLITE_READONLY) {
-		if (open_database(store, "?immutable=1") == SQLITE_OK) {
-			if (has_log(store->path))
-				(void)snprintf(store->warning, sizeof(store->warning),
-					       "the newest events are in %.120s-wal, which cannot be used here: copy "
-					       "both files "
-					       "to a place where you may write",
-					       store->path);
-			return 0;
-		}
-	}
-	return vt_store_fail(store, "cannot be read", err);
+	if (r != SQLITE_CANTOPEN && (r & 0xff) != SQLITE_READONLY)
+		return vt_store_fail(store, "cannot be read", err);
+	if (has_log(store->path) && open_alone(store) == SQLITE_OK)
+		return 0;
+	if (open_database(store, "?immutable=1", "") != SQLITE_OK)
+		return vt_store_fail(store, "cannot be read", err);
+	if (has_log(store->path))
+		(void)snprintf(store->warning, sizeof(store->warning),
+			       "the newest events are in %.120s-wal, which cannot be used here: copy both files to a "
+			       "place where you may write",
+			       store->path);
+	return 0;
 }
 
 /* The database's own answer: its header may be newer in the log than in the file. */
@@ -402,7 +427,8 @@ int vt_store_open(struct vt_store **ret, const char *path, struct vt_err *err)
 {
 	VT_CLEANUP(close_store) struct vt_store *store = NULL;
 	enum file_kind kind;
-	int r = look_at_file(path, &kind, err);
+	bool logs, is_bare;
+	int r = look_at_file(path, &kind, &logs, err);
 
 	if (r < 0)
 		return r;
@@ -418,7 +444,14 @@ int vt_store_open(struct vt_store **ret, const char *path, struct vt_err *err)
 	if (r < 0)
 		return r;
 	store->is_reader = true;
+	/* Before it is opened: SQLite may make both anew. */
+	is_bare = logs && companion_bytes(path, "-wal") < 0 && companion_bytes(path, "-shm") < 0;
 	r = open_with_or_without_log(store, err);
+	if (r == 0 && is_bare)
+		(void)snprintf(store->warning, sizeof(store->warning),
+			       "its writer did not end in order: if it was copied without %.120s-wal, its newest "
+			       "events are missing",
+			       store->path);
 	if (r == 0)
 		r = check_identity(store, err);
 	if (r == 0)

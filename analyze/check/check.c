@@ -156,6 +156,9 @@ int vt_check_run(struct vt_check *check, struct vt_store *store, struct vt_err *
 		vt_problems_add(&check->problems, "SQLite",
 				"copy the file as it is; 'sqlite3 FILE .recover' may save tables from it", "%s",
 				err->msg);
+	if (vt_store_warning(store))
+		vt_problems_add(&check->problems, "file", "look for the file beside the place where it was recorded",
+				"%s", vt_store_warning(store));
 	r = vt_store_each_unknown(store, count_unknown, &check->unknown_kinds, err);
 	if (!r)
 		r = run(check, store, definitions, err);

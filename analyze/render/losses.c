@@ -50,10 +50,13 @@ static int print_row(void *arg, const struct vt_loss_row *row)
 int vt_losses_print(const struct vt_screen *screen, struct vt_store *store, struct vt_err *err)
 {
 	struct vt_screen copy = *screen; /* callbacks take no const */
+	const char *unread = vt_store_warning(store);
 	char count[VT_FORMAT_MAX];
 	uint64_t total = 0;
 	int r = vt_gaps_print(screen, store, err);
 
+	if (unread)
+		vt_screen_text(screen, 0, "This file may not be all of its trace: %s.", unread);
 	if (r == 0)
 		r = vt_losses_total(store, 0, &total, err);
 	if (r < 0)
@@ -83,8 +86,11 @@ static int json_row(void *arg, const struct vt_loss_row *row)
 
 int vt_losses_json(struct vt_json *json, struct vt_store *store, struct vt_err *err)
 {
+	const char *unread = vt_store_warning(store);
 	int r;
 
+	if (unread)
+		vt_json_put_string(json, "unread", unread);
 	vt_json_put_array(json, "losses");
 	r = vt_store_each_loss(store, json_row, json, err);
 	vt_json_array_end(json);

@@ -124,8 +124,11 @@ static void a_log_left_behind_is_told(void **state)
 	assert_non_null(strstr(store_rig_err.msg, "-wal was not copied"));
 }
 
-/* Opens as somebody who may read alone: 0 with the warning wanted. Root may write everywhere, and becomes nobody. */
-static int open_as_reader(const char *warning)
+/*
+ * Opens as somebody who may read alone: 0 with the warning and the events wanted. Root may write everywhere, and becomes
+ * nobody.
+ */
+static int open_as_reader(const char *warning, uint64_t events)
 {
 	struct vt_store *store = NULL;
 	const char *text;
@@ -138,7 +141,12 @@ static int open_as_reader(const char *warning)
 		if (vt_store_open(&store, store_rig_path, &store_rig_err) < 0)
 			_exit(3);
 		text = vt_store_warning(store);
-		_exit(warning ? !text || !strstr(text, warning) : text != NULL);
+		if (warning ? !text || !strstr(text, warning) : text != NULL)
+			_exit(4);
+		if (store_rig_chunks(store).events != events)
+			_exit(5);
+		vt_store_close(store);
+		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -158,26 +166,69 @@ static void a_whole_file_in_a_read_only_place(void **state)
 	ok(vt_store_finish(store, &store_rig_err));
 	vt_store_close(store);
 	assert_int_equal(chmod(store_rig_directory, 0555), 0);
-	assert_int_equal(open_as_reader(NULL), 0);
+	assert_int_equal(open_as_reader(NULL, 3 * STORE_RIG_ROWS), 0);
 	assert_int_equal(chmod(store_rig_directory, 0755), 0);
 }
 
-static void a_log_in_a_read_only_place_is_told(void **state)
+/* A file with tables, and then a killed writer's log beside it. */
+static void leave_a_log(void)
 {
 	struct vt_store *store = store_rig_create(VT_STORE_NEW);
-	char name[160];
 
-	(void)state;
 	ok(vt_store_finish(store, &store_rig_err));
 	vt_store_close(store);
 	write_until_killed(VT_STORE_RESUME, 3);
+}
+
+static void a_log_in_a_read_only_place_is_read(void **state)
+{
+	char name[160], log[160];
+
+	(void)state;
+	leave_a_log();
 	(void)snprintf(name, sizeof(name), "%s-shm", store_rig_path);
+	(void)snprintf(log, sizeof(log), "%s-wal", store_rig_path);
 	assert_int_equal(unlink(name), 0);
+	assert_int_equal(chmod(store_rig_path, 0444), 0);
+	assert_int_equal(chmod(log, 0444), 0);
 	assert_int_equal(chmod(store_rig_directory, 0555), 0);
-	assert_int_equal(open_as_reader("-wal, which cannot be used here"), 0);
+	assert_int_equal(open_as_reader(NULL, 3 * STORE_RIG_ROWS), 0);
+	assert_int_equal(access(name, F_OK), -1); /* nothing was left behind */
+	assert_int_equal(access(log, F_OK), 0);
+}
+
+static void a_log_that_may_not_be_read_is_told(void **state)
+{
+	struct vt_store *store;
+	char log[160];
+
+	(void)state;
+	leave_a_log();
+	(void)snprintf(log, sizeof(log), "%s-wal", store_rig_path);
+	assert_int_equal(chmod(log, 0), 0);
+	assert_int_equal(chmod(store_rig_directory, 0555), 0);
+	assert_int_equal(open_as_reader("-wal, which cannot be used here", 0), 0);
 	assert_int_equal(chmod(store_rig_directory, 0755), 0);
+	assert_int_equal(chmod(log, 0644), 0);
 	store = store_rig_open();
 	assert_int_equal(store_rig_chunks(store).events, 3 * STORE_RIG_ROWS);
+	vt_store_close(store);
+}
+
+static void a_copy_without_its_log_is_told(void **state)
+{
+	struct vt_store *store;
+	char name[160];
+
+	(void)state;
+	leave_a_log();
+	(void)snprintf(name, sizeof(name), "%s-shm", store_rig_path);
+	assert_int_equal(unlink(name), 0);
+	(void)snprintf(name, sizeof(name), "%s-wal", store_rig_path);
+	assert_int_equal(unlink(name), 0);
+	store = store_rig_open();
+	assert_non_null(vt_store_warning(store));
+	assert_non_null(strstr(vt_store_warning(store), "copied without"));
 	vt_store_close(store);
 }
 
@@ -188,7 +239,9 @@ int main(void)
 		store_rig_test(a_torn_log_is_cut),
 		store_rig_test(a_log_left_behind_is_told),
 		store_rig_test(a_whole_file_in_a_read_only_place),
-		store_rig_test(a_log_in_a_read_only_place_is_told),
+		store_rig_test(a_log_in_a_read_only_place_is_read),
+		store_rig_test(a_log_that_may_not_be_read_is_told),
+		store_rig_test(a_copy_without_its_log_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
