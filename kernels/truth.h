@@ -19,17 +19,17 @@
 #include <cuda_runtime.h>
 
 /* Ends the program where a call that must succeed does not: a truth that was not produced must not look like one. */
-#define CHECK(call)                                                                                              \
-	do {                                                                                                     \
-		cudaError_t error_ = (call);                                                                     \
-		if (error_ != cudaSuccess)                                                                       \
-			truth_fail(__FILE__, __LINE__, #call, (int)error_, cudaGetErrorString(error_));          \
+#define CHECK(call)                                                                                                    \
+	do {                                                                                                           \
+		cudaError_t error_ = (call);                                                                           \
+		if (error_ != cudaSuccess)                                                                             \
+			truth_fail(__FILE__, __LINE__, #call, (int)error_, cudaGetErrorString(error_));                \
 	} while (0)
-#define CHECK_DRIVER(call)                                                                                       \
-	do {                                                                                                     \
-		CUresult error_ = (call);                                                                        \
-		if (error_ != CUDA_SUCCESS)                                                                      \
-			truth_fail(__FILE__, __LINE__, #call, (int)error_, "driver call failed");                \
+#define CHECK_DRIVER(call)                                                                                             \
+	do {                                                                                                           \
+		CUresult error_ = (call);                                                                              \
+		if (error_ != CUDA_SUCCESS)                                                                            \
+			truth_fail(__FILE__, __LINE__, #call, (int)error_, "driver call failed");                      \
 	} while (0)
 
 static inline void truth_fail(const char *file, int line, const char *call, int error, const char *text)
@@ -76,7 +76,8 @@ static inline void truth_pool_call(const char *api, const void *address, size_t 
 static inline void truth_end(const char *program)
 {
 	char line[128];
-	int n = snprintf(line, sizeof(line), "{\"event\":\"end\",\"program\":\"%s\",\"pid\":%d}\n", program, (int)getpid());
+	int n = snprintf(line, sizeof(line), "{\"event\":\"end\",\"program\":\"%s\",\"pid\":%d}\n", program,
+			 (int)getpid());
 
 	if (write(STDOUT_FILENO, line, (size_t)n) != n)
 		exit(1);

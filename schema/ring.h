@@ -56,7 +56,7 @@ enum vt_shm_state {
 	VT_SHM_STARTING = 0,
 	VT_SHM_LIVE = 1,
 	VT_SHM_EXITED = 2, /* the process ended by exit() and said so; threads may write until it is gone */
-	VT_SHM_OFF = 3,    /* the agent switched itself off; see the notes */
+	VT_SHM_OFF = 3,	   /* the agent switched itself off; see the notes */
 };
 
 enum vt_ring_state { VT_RING_FREE = 0, VT_RING_LIVE = 1, VT_RING_CLOSED = 2 };
@@ -66,41 +66,41 @@ enum vt_ring_state { VT_RING_FREE = 0, VT_RING_LIVE = 1, VT_RING_CLOSED = 2 };
 struct vt_ring {
 	/* producer's line(s) */
 	_Alignas(VT_CACHE_LINE) _Atomic uint64_t head;
-	_Atomic uint64_t events;             /* records committed, fillers not counted */
-	_Atomic uint64_t lost[VT_LOSS_MAX];  /* by enum vt_loss */
+	_Atomic uint64_t events;	    /* records committed, fillers not counted */
+	_Atomic uint64_t lost[VT_LOSS_MAX]; /* by enum vt_loss */
 	/* consumer's line */
 	_Alignas(VT_CACHE_LINE) _Atomic uint64_t tail;
 	/* set while FREE, constant while LIVE or CLOSED */
 	_Alignas(VT_CACHE_LINE) _Atomic uint32_t state; /* enum vt_ring_state */
-	uint32_t generation;                 /* raised at each take-over; starts at 1 */
-	uint32_t tid;                        /* kernel thread id of the producer */
+	uint32_t generation;				/* raised at each take-over; starts at 1 */
+	uint32_t tid;					/* kernel thread id of the producer */
 	uint32_t flags;
 	uint64_t data_offset;
 	uint64_t data_bytes;
-	uint64_t start_position;             /* head at the take-over: this generation's records start here */
-	char name[16];                       /* thread name when the ring was taken */
+	uint64_t start_position; /* head at the take-over: this generation's records start here */
+	char name[16];		 /* thread name when the ring was taken */
 };
 _Static_assert(sizeof(struct vt_ring) == 320, "struct vt_ring is shared memory ABI");
 
 struct vt_shm {
 	uint64_t magic; /* written last at creation */
 	uint32_t abi;
-	uint32_t events_bytes;  /* VT_SHM_EVENTS_BYTES: agent and collector must have been built from one events.def */
-	uint64_t file_bytes;    /* of the whole mapping */
+	uint32_t events_bytes; /* VT_SHM_EVENTS_BYTES: agent and collector must have been built from one events.def */
+	uint64_t file_bytes;   /* of the whole mapping */
 	uint64_t rings_offset;
 	uint32_t nrings_max;
 	uint32_t pid;
 	uint32_t parent_pid;
-	int32_t rank;           /* RANK, or -1 */
-	int32_t local_rank;     /* LOCAL_RANK, or -1 */
-	int32_t world_size;     /* WORLD_SIZE, or -1 */
+	int32_t rank;		  /* RANK, or -1 */
+	int32_t local_rank;	  /* LOCAL_RANK, or -1 */
+	int32_t world_size;	  /* WORLD_SIZE, or -1 */
 	uint64_t pid_start_ticks; /* field 22 of /proc/<pid>/stat: with pid it names the process for ever */
-	uint64_t start_ns;      /* CLOCK_MONOTONIC when the agent started */
+	uint64_t start_ns;	  /* CLOCK_MONOTONIC when the agent started */
 	uint64_t start_realtime_ns;
 	uint64_t start_boottime_ns;
-	_Atomic uint32_t state; /* enum vt_shm_state */
-	_Atomic uint32_t nrings; /* rings made so far; their headers are valid */
-	_Atomic uint64_t end_ns; /* CLOCK_MONOTONIC when state became EXITED; else 0 */
+	_Atomic uint32_t state;		    /* enum vt_shm_state */
+	_Atomic uint32_t nrings;	    /* rings made so far; their headers are valid */
+	_Atomic uint64_t end_ns;	    /* CLOCK_MONOTONIC when state became EXITED; else 0 */
 	_Atomic uint64_t lost[VT_LOSS_MAX]; /* losses that belong to no ring */
 	uint32_t command_bytes;
 	uint32_t executable_bytes;
@@ -110,8 +110,8 @@ struct vt_shm {
 	 */
 	_Alignas(VT_CACHE_LINE) _Atomic uint32_t control;
 	uint32_t reserved[15];
-	char command[4096];     /* as /proc/<pid>/cmdline: arguments, NUL after each */
-	char executable[1024];  /* target of /proc/<pid>/exe */
+	char command[4096];    /* as /proc/<pid>/cmdline: arguments, NUL after each */
+	char executable[1024]; /* target of /proc/<pid>/exe */
 };
 _Static_assert(sizeof(struct vt_shm) <= VT_SHM_HEADER_BYTES, "struct vt_shm must fit its pages");
 
@@ -146,15 +146,16 @@ static inline uint64_t vt_shm_file_bytes(void)
 }
 
 /* Environment between the recorder and the agents of its children. */
-#define VT_ENV_SESSION "VRAMTRACE_SESSION"   /* session directory: agents make <pid>-<start ticks>.ring in it, after an
+#define VT_ENV_SESSION                                                                                                 \
+	"VRAMTRACE_SESSION" /* session directory: agents make <pid>-<start ticks>.ring in it, after an
 					      * exec in the same process <pid>-<start ticks>.1.ring and so on */
 /* A file of this name in the session directory: processes that begin now begin with control = 1. */
 #define VT_SESSION_PAUSED "paused"
-#define VT_ENV_HOST "VRAMTRACE_HOST"         /* "1": host (CPU) tensors too */
-#define VT_ENV_STACKS "VRAMTRACE_STACKS"     /* comma list: python, none */
-#define VT_ENV_OPS "VRAMTRACE_OPS"           /* "0": no op capture */
-#define VT_ENV_KERNELS "VRAMTRACE_KERNELS"   /* "1": kernels, copies, launches and waits too */
-#define VT_ENV_CUPTI "VRAMTRACE_CUPTI"       /* "0": never touch CUPTI; else a path of libcupti to prefer */
-#define VT_ENV_DEBUG "VRAMTRACE_DEBUG"       /* path of a file the agent may append its complaints to */
+#define VT_ENV_HOST "VRAMTRACE_HOST"	   /* "1": host (CPU) tensors too */
+#define VT_ENV_STACKS "VRAMTRACE_STACKS"   /* comma list: python, none */
+#define VT_ENV_OPS "VRAMTRACE_OPS"	   /* "0": no op capture */
+#define VT_ENV_KERNELS "VRAMTRACE_KERNELS" /* "1": kernels, copies, launches and waits too */
+#define VT_ENV_CUPTI "VRAMTRACE_CUPTI"	   /* "0": never touch CUPTI; else a path of libcupti to prefer */
+#define VT_ENV_DEBUG "VRAMTRACE_DEBUG"	   /* path of a file the agent may append its complaints to */
 
 #endif

@@ -11,7 +11,7 @@ struct mark {
 	uint64_t begin_ns;    /* begins after the last event up to this, if it has not begun */
 	uint64_t last_serial; /* of the last block that was allocated before it */
 	bool begun;
-	bool unused; /* forgotten */
+	bool unused;	      /* forgotten */
 	struct vt_buf blocks; /* struct vt_attributed */
 };
 

@@ -20,18 +20,22 @@ static const struct vt_usage usage = {
 	.command = "export",
 	.operands = "FILE",
 	.summary = "Writes a trace in a form that other tools read.",
-	.details = "Formats:\n"
-		   "  json      JSON lines: one object per event, in time order, with every column by its name; ids of texts\n"
-		   "            and numbers of enumerations have the text beside them. --all adds the tables: processes,\n"
-		   "            threads, clocks, losses, strings, op nodes, frames, stacks\n"
-		   "  csv       one kind of event (--kind), with a header row\n"
-		   "  perfetto  for ui.perfetto.dev: memory over time, allocations and frees with call stacks, ops, driver calls,\n"
-		   "            kernels and copies, heap profiles at the peak, at each OOM and at the end; docs/perfetto.md\n"
-		   "Times for --from and --to count from the start of the first process: 1.5s, 200ms, 2min.\n\n"
-		   "Examples:\n"
-		   "  vramtrace export --format perfetto run.vramtrace\n"
-		   "  vramtrace export --format json run.vramtrace | jq 'select(.event == \"oom\")'\n"
-		   "  vramtrace export --format csv --kind tensor -o tensors.csv run.vramtrace",
+	.details =
+		"Formats:\n"
+		"  json      JSON lines: one object per event, in time order, with every column by its name; ids of "
+		"texts\n"
+		"            and numbers of enumerations have the text beside them. --all adds the tables: processes,\n"
+		"            threads, clocks, losses, strings, op nodes, frames, stacks\n"
+		"  csv       one kind of event (--kind), with a header row\n"
+		"  perfetto  for ui.perfetto.dev: memory over time, allocations and frees with call stacks, ops, "
+		"driver calls,\n"
+		"            kernels and copies, heap profiles at the peak, at each OOM and at the end; "
+		"docs/perfetto.md\n"
+		"Times for --from and --to count from the start of the first process: 1.5s, 200ms, 2min.\n\n"
+		"Examples:\n"
+		"  vramtrace export --format perfetto run.vramtrace\n"
+		"  vramtrace export --format json run.vramtrace | jq 'select(.event == \"oom\")'\n"
+		"  vramtrace export --format csv --kind tensor -o tensors.csv run.vramtrace",
 };
 
 struct request {
@@ -64,10 +68,12 @@ static int parse_kinds(const char *text, uint32_t kinds[KINDS_MAX], uint32_t *re
 		return vt_err_set(err, VT_E_NOMEM, "out of memory");
 	while ((name = strsep(&rest, ",")) != NULL) {
 		const struct vt_event *event = vt_event_find_name(name);
-		bool is_kind = event && (event->class == VT_CLASS_CHUNK || event->id == VT_EVENT_oom || event->id == VT_EVENT_note);
+		bool is_kind = event && (event->class == VT_CLASS_CHUNK || event->id == VT_EVENT_oom ||
+					 event->id == VT_EVENT_note);
 
 		if (!is_kind)
-			return vt_err_set(err, VT_E_USAGE, "--kind: '%.40s' is no kind of event; 'vramtrace info' lists those of a file",
+			return vt_err_set(err, VT_E_USAGE,
+					  "--kind: '%.40s' is no kind of event; 'vramtrace info' lists those of a file",
 					  name);
 		if (*ret_count == KINDS_MAX)
 			return vt_err_set(err, VT_E_USAGE, "--kind takes at most %d kinds", KINDS_MAX);
@@ -83,7 +89,8 @@ static int parse_window(const struct request *request, uint64_t origin_ns, struc
 
 	if (request->from) {
 		if (vt_parse_time(request->from, &ns) < 0)
-			return vt_err_set(err, VT_E_USAGE, "--from: '%.40s' is no time; try 1.5s or 200ms", request->from);
+			return vt_err_set(err, VT_E_USAGE, "--from: '%.40s' is no time; try 1.5s or 200ms",
+					  request->from);
 		cursor->from_ns = origin_ns + ns;
 	}
 	if (request->to) {
@@ -104,8 +111,8 @@ static int open_output(const char *path, FILE **ret, struct vt_err *err)
 	return *ret ? 0 : vt_err_set(err, VT_E_IO, "%s: cannot be written: %s", path, strerror(errno));
 }
 
-static int export_text(const struct vt_session *session, const struct request *request, struct vt_export_options *export,
-		       struct vt_err *err)
+static int export_text(const struct vt_session *session, const struct request *request,
+		       struct vt_export_options *export, struct vt_err *err)
 {
 	VT_CLEANUP(close_file) FILE *out = NULL;
 	bool is_csv = !strcmp(request->format, "csv");
@@ -115,10 +122,11 @@ static int export_text(const struct vt_session *session, const struct request *r
 		return vt_err_set(err, VT_E_USAGE, "csv is of one kind: give --kind tensor, --kind op, ...");
 	r = open_output(request->output, &out, err);
 	if (r == 0)
-		r = is_csv ? vt_export_csv(out, session->store, export, err) : vt_export_json(out, session->store, export, err);
+		r = is_csv ? vt_export_csv(out, session->store, export, err)
+			   : vt_export_json(out, session->store, export, err);
 	if (r == 0 && fflush(out) != 0)
-		r = vt_err_set(err, VT_E_IO, "%s: cannot be written: %s", request->output ? request->output : "standard output",
-			       strerror(errno));
+		r = vt_err_set(err, VT_E_IO, "%s: cannot be written: %s",
+			       request->output ? request->output : "standard output", strerror(errno));
 	return r;
 }
 
@@ -170,8 +178,8 @@ static int export_perfetto(const struct vt_session *session, const struct reques
 	if (r == 0)
 		r = vt_perfetto_export(out, session->store, session->symbols, &options, &summary, err);
 	if (r == 0 && out != stdout && !request->quiet)
-		(void)fprintf(stderr, "%s: %s. To look at it: open https://ui.perfetto.dev and drop the file in.\n", path,
-			      vt_format_bytes(bytes, summary.bytes));
+		(void)fprintf(stderr, "%s: %s. To look at it: open https://ui.perfetto.dev and drop the file in.\n",
+			      path, vt_format_bytes(bytes, summary.bytes));
 	return r;
 }
 
@@ -190,8 +198,8 @@ static int run(const char *path, const struct vt_common_options *options, const 
 	if (r == 0)
 		r = parse_window(request, session.origin_ns, &export.cursor, err);
 	if (r == 0)
-		r = !strcmp(request->format, "perfetto") ? export_perfetto(&session, request, &export, err) :
-							   export_text(&session, request, &export, err);
+		r = !strcmp(request->format, "perfetto") ? export_perfetto(&session, request, &export, err)
+							 : export_text(&session, request, &export, err);
 	return r;
 }
 
@@ -210,11 +218,14 @@ int vt_command_export(int argc, char **argv)
 	struct request request = { .format = NULL };
 	const struct vt_option own[] = {
 		{ "format", 'f', VT_OPTION_STRING, &request.format, "FORMAT", "perfetto, json or csv" },
-		{ "output", 'o', VT_OPTION_STRING, &request.output, "FILE", "where to; standard output if not given (perfetto: FILE.pftrace)" },
-		{ "kind", 'k', VT_OPTION_STRING, &request.kinds, "LIST", "kinds of events, with commas between; all if not given" },
+		{ "output", 'o', VT_OPTION_STRING, &request.output, "FILE",
+		  "where to; standard output if not given (perfetto: FILE.pftrace)" },
+		{ "kind", 'k', VT_OPTION_STRING, &request.kinds, "LIST",
+		  "kinds of events, with commas between; all if not given" },
 		{ "from", 0, VT_OPTION_STRING, &request.from, "TIME", "leave out what comes before" },
 		{ "to", 0, VT_OPTION_STRING, &request.to, "TIME", "leave out what comes after" },
-		{ "detail", 0, VT_OPTION_STRING, &request.detail, "LEVEL", "perfetto: low, normal (the default) or full" },
+		{ "detail", 0, VT_OPTION_STRING, &request.detail, "LEVEL",
+		  "perfetto: low, normal (the default) or full" },
 		{ "all", 'a', VT_OPTION_FLAG, &request.definitions, NULL, "json: the tables too" },
 		{ "stacks", 0, VT_OPTION_FLAG, &request.stacks, NULL, "json: the frames beside each Python stack" },
 		{ 0 },

@@ -12,18 +12,24 @@ const char *vt_export_enum(const struct vt_event *event, const struct vt_col *co
 		const char *column;
 		const char *name;
 	} columns[] = {
-		{ NULL, "device_type", "device_type" },	       { "driver_memory", "api", "driver_api" },
-		{ "device_sample", "source", "sample_source" }, { "note", "code", "note_code" },
-		{ "op_node", "scope", "op_scope" },	       { "copy", "kind", "copy_kind" },
-		{ "copy", "source", "memory_kind" },	       { "copy", "target", "memory_kind" },
-		{ "launch", "api", "launch_api" },	       { "wait", "api", "wait_api" },
+		{ NULL, "device_type", "device_type" },
+		{ "driver_memory", "api", "driver_api" },
+		{ "device_sample", "source", "sample_source" },
+		{ "note", "code", "note_code" },
+		{ "op_node", "scope", "op_scope" },
+		{ "copy", "kind", "copy_kind" },
+		{ "copy", "source", "memory_kind" },
+		{ "copy", "target", "memory_kind" },
+		{ "launch", "api", "launch_api" },
+		{ "wait", "api", "wait_api" },
 		{ "mark", "kind", "mark_kind" },
 	};
 
 	if (col->unit != VT_UNIT_ENUM)
 		return NULL;
 	for (size_t i = 0; i < VT_ARRAY_SIZE(columns); i++)
-		if ((!columns[i].event || !strcmp(columns[i].event, event->name)) && !strcmp(columns[i].column, col->name))
+		if ((!columns[i].event || !strcmp(columns[i].event, event->name)) &&
+		    !strcmp(columns[i].column, col->name))
 			return columns[i].name;
 	return NULL;
 }

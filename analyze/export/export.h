@@ -15,7 +15,7 @@
 struct vt_export_options {
 	struct vt_cursor_options cursor;
 	bool definitions; /* JSON: the rows of the tables too: process, thread, clock, loss, string, op_node, ... */
-	bool stacks;      /* JSON: "stack_frames" beside each stack */
+	bool stacks;	  /* JSON: "stack_frames" beside each stack */
 };
 
 /*

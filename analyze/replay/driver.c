@@ -353,7 +353,8 @@ static int apply(struct vt_driver *driver, uint32_t process, uint32_t device, co
 static int apply_failed(struct vt_driver *driver, uint32_t device, const struct vt_driver_memory *call,
 			struct vt_driver_effect *ret)
 {
-	bool is_pool_alloc = call->api == VT_driver_api_MEM_ALLOC_ASYNC || call->api == VT_driver_api_MEM_ALLOC_FROM_POOL_ASYNC;
+	bool is_pool_alloc =
+		call->api == VT_driver_api_MEM_ALLOC_ASYNC || call->api == VT_driver_api_MEM_ALLOC_FROM_POOL_ASYNC;
 
 	return is_pool_alloc && call->pool_reserved_bytes ? pool_call(driver, device, call, ret) : 0;
 }

@@ -33,8 +33,8 @@ uint8_t *vt_activity_buffer_take(struct vt_activity_buffers *buffers)
 			return buffers->memory + (size_t)VT_ACTIVITY_BUFFERS * VT_ACTIVITY_BUFFER_BYTES;
 		/* The lowest: few pages stay in use when few buffers are needed. */
 		index = (uint32_t)__builtin_ctz(free);
-	} while (!atomic_compare_exchange_weak_explicit(&buffers->free, &free, free & ~(1u << index), memory_order_acquire,
-							memory_order_relaxed)); /* B1 */
+	} while (!atomic_compare_exchange_weak_explicit(&buffers->free, &free, free & ~(1u << index),
+							memory_order_acquire, memory_order_relaxed)); /* B1 */
 	return buffers->memory + (size_t)index * VT_ACTIVITY_BUFFER_BYTES;
 }
 

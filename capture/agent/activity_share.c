@@ -94,7 +94,8 @@ static bool give_way(void)
 static void note_way(bool gave_way)
 {
 	if (gave_way)
-		note(VT_note_code_GAP_BEGIN, 0, "the program's own profiler uses CUPTI: kernels and copies are not recorded");
+		note(VT_note_code_GAP_BEGIN, 0,
+		     "the program's own profiler uses CUPTI: kernels and copies are not recorded");
 }
 
 void vt_activity_share_tick(void)
@@ -103,8 +104,9 @@ void vt_activity_share_tick(void)
 	int32_t result = 0;
 	bool back = false;
 
-	if (has_enabled() || clock_ns(CLOCK_MONOTONIC) - atomic_load_explicit(&share.last_call_ns, memory_order_relaxed) <
-				     VT_ACTIVITY_QUIET_MS * UINT64_C(1000000))
+	if (has_enabled() ||
+	    clock_ns(CLOCK_MONOTONIC) - atomic_load_explicit(&share.last_call_ns, memory_order_relaxed) <
+		    VT_ACTIVITY_QUIET_MS * UINT64_C(1000000))
 		return;
 	/* What the program's profiler left in its buffers goes to it. */
 	(void)share.library->cuptiActivityFlushAll(VT_CUPTI_FLUSH_FORCED);
@@ -180,7 +182,8 @@ int32_t vt_activity_share_disable(const struct vt_cupti_library *library, uint32
 	if (!share.ours)
 		result = library->cuptiActivityDisable(kind);
 	if (kind < KINDS_MAX)
-		atomic_fetch_and_explicit(&share.enabled[kind / 64], ~(UINT64_C(1) << (kind % 64)), memory_order_relaxed);
+		atomic_fetch_and_explicit(&share.enabled[kind / 64], ~(UINT64_C(1) << (kind % 64)),
+					  memory_order_relaxed);
 	(void)pthread_mutex_unlock(&share.lock);
 	return result;
 }

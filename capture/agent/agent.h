@@ -40,7 +40,7 @@ struct vt_open_op {
 /* The watched driver call that a thread is in; driver calls do not nest (cupti_memory.c). */
 struct vt_open_call {
 	uint64_t start_ns;    /* 0: none */
-	uint64_t pool;        /* CUmemoryPool that a stream-ordered free takes from */
+	uint64_t pool;	      /* CUmemoryPool that a stream-ordered free takes from */
 	uint32_t correlation; /* CUPTI's number of the call */
 };
 

@@ -8,10 +8,10 @@
 #define VT_SESSION_BYTES_MAX 3840
 
 struct vt_config {
-	bool wanted; /* a session directory was given: without one the agent is inert */
-	bool host;   /* record host (CPU) tensors too */
-	bool ops;    /* follow the framework's ops */
-	bool python; /* walk Python stacks */
+	bool wanted;  /* a session directory was given: without one the agent is inert */
+	bool host;    /* record host (CPU) tensors too */
+	bool ops;     /* follow the framework's ops */
+	bool python;  /* walk Python stacks */
 	bool kernels; /* record kernels, copies, launches and waits */
 	char session[VT_SESSION_BYTES_MAX];
 };

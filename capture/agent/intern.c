@@ -252,5 +252,6 @@ uint32_t vt_intern_touch(struct vt_thread *thread, const uint64_t *addresses, ui
 {
 	struct text text = { (const char *)addresses, count * (uint32_t)sizeof(*addresses) };
 
-	return intern(thread, &vt_agent_get()->touches, vt_hash_bytes(text.bytes, text.size_bytes), define_touch, &text);
+	return intern(thread, &vt_agent_get()->touches, vt_hash_bytes(text.bytes, text.size_bytes), define_touch,
+		      &text);
 }

@@ -23,9 +23,9 @@ struct vt_launch_state {
 
 struct vt_launch_call {
 	uint64_t start_ns;
-	void *function;       /* CUfunction or CUkernel; NULL: no parameters to look at */
-	void *const *params;  /* kernelParams: a pointer to each parameter, or NULL */
-	void *const *extra;   /* the other way to pass them: { 1, buffer, 2, &bytes, 0 }, or NULL */
+	void *function;	     /* CUfunction or CUkernel; NULL: no parameters to look at */
+	void *const *params; /* kernelParams: a pointer to each parameter, or NULL */
+	void *const *extra;  /* the other way to pass them: { 1, buffer, 2, &bytes, 0 }, or NULL */
 	uint32_t correlation;
 	int32_t result;
 	enum vt_launch_api api;

@@ -41,7 +41,8 @@ static uint32_t ask_driver(const struct vt_param_layouts *layouts, void *functio
 	for (size_t i = 0; i < VT_ARRAY_SIZE(ask); i++) {
 		uint32_t count = 0;
 
-		while (ask[i] && count < VT_PARAMS_MAX && ask[i](function, count, &offset, &size) == 0 && size <= UINT16_MAX)
+		while (ask[i] && count < VT_PARAMS_MAX && ask[i](function, count, &offset, &size) == 0 &&
+		       size <= UINT16_MAX)
 			sizes[count++] = (uint16_t)size;
 		if (count)
 			return count;
@@ -57,8 +58,8 @@ static uint32_t take_sizes(struct vt_param_layouts *layouts, uint32_t count)
 	do {
 		if (count > VT_LAYOUT_SIZES_MAX - first)
 			return UINT32_MAX;
-	} while (!atomic_compare_exchange_weak_explicit(&layouts->sizes_used, &first, first + count, memory_order_relaxed,
-							memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(&layouts->sizes_used, &first, first + count,
+							memory_order_relaxed, memory_order_relaxed));
 	return first;
 }
 

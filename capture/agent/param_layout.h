@@ -29,7 +29,7 @@ struct vt_param_layout {
 
 struct vt_param_layouts {
 	struct vt_table table;
-	vt_param_info_fn of_kernel;   /* the runtime passes a CUkernel as the function: asked first */
+	vt_param_info_fn of_kernel; /* the runtime passes a CUkernel as the function: asked first */
 	vt_param_info_fn of_function;
 	struct vt_layout_entry *entries;
 	uint16_t *sizes;
