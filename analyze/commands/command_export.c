@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "analyze/commands/command.h"
+#include "analyze/commands/export_flame.h"
 #include "analyze/commands/options.h"
 #include "analyze/export/export.h"
 #include "analyze/perfetto/perfetto.h"
@@ -27,6 +28,12 @@ static const struct vt_usage usage = {
 		"            and numbers of enumerations have the text beside them. --all adds the tables: processes,\n"
 		"            threads, clocks, losses, strings, op nodes, frames, stacks\n"
 		"  csv       one kind of event (--kind), with a header row\n"
+		"  folded, pprof, speedscope\n"
+		"            flame graphs of the memory by call stack: live at --at (peak, oom, end or a time; the "
+		"peak if not\n"
+		"            given), or with --what total all that the run allocated, or temporary what of that soon "
+		"went\n"
+		"            (estimated). folded is for flamegraph.pl and its kin; docs/flamegraphs.md\n"
 		"  perfetto  for ui.perfetto.dev: memory over time, allocations and frees with call stacks, ops, "
 		"driver calls,\n"
 		"            kernels and copies, heap profiles at the peak, at each OOM and at the end; "
@@ -35,7 +42,10 @@ static const struct vt_usage usage = {
 		"Examples:\n"
 		"  vramtrace export --format perfetto run.vramtrace\n"
 		"  vramtrace export --format json run.vramtrace | jq 'select(.event == \"oom\")'\n"
-		"  vramtrace export --format csv --kind tensor -o tensors.csv run.vramtrace",
+		"  vramtrace export --format csv --kind tensor -o tensors.csv run.vramtrace\n"
+		"  vramtrace export --format pprof -o run.pb.gz run.vramtrace && pprof -http=: run.pb.gz\n"
+		"  vramtrace export --format folded --what total run.vramtrace | flamegraph.pl --countname bytes > "
+		"run.svg",
 };
 
 struct request {
@@ -45,12 +55,13 @@ struct request {
 	const char *from;
 	const char *to;
 	const char *detail;
+	const char *what;
 	bool definitions;
 	bool stacks;
 	bool quiet;
 };
 
-static void close_file(FILE **file)
+void vt_close_output(FILE **file)
 {
 	if (*file && *file != stdout)
 		(void)fclose(*file);
@@ -101,7 +112,7 @@ static int parse_window(const struct request *request, uint64_t origin_ns, struc
 	return 0;
 }
 
-static int open_output(const char *path, FILE **ret, struct vt_err *err)
+int vt_open_output(const char *path, FILE **ret, struct vt_err *err)
 {
 	if (!path || !strcmp(path, "-")) {
 		*ret = stdout;
@@ -114,13 +125,13 @@ static int open_output(const char *path, FILE **ret, struct vt_err *err)
 static int export_text(const struct vt_session *session, const struct request *request,
 		       struct vt_export_options *export, struct vt_err *err)
 {
-	VT_CLEANUP(close_file) FILE *out = NULL;
+	VT_CLEANUP(vt_close_output) FILE *out = NULL;
 	bool is_csv = !strcmp(request->format, "csv");
 	int r;
 
 	if (is_csv && export->cursor.nkinds != 1)
 		return vt_err_set(err, VT_E_USAGE, "csv is of one kind: give --kind tensor, --kind op, ...");
-	r = open_output(request->output, &out, err);
+	r = vt_open_output(request->output, &out, err);
 	if (r == 0)
 		r = is_csv ? vt_export_csv(out, session->store, export, err)
 			   : vt_export_json(out, session->store, export, err);
@@ -160,7 +171,7 @@ static void default_name(const char *path, char *name, size_t room)
 static int export_perfetto(const struct vt_session *session, const struct request *request,
 			   const struct vt_export_options *export, struct vt_err *err)
 {
-	VT_CLEANUP(close_file) FILE *out = NULL;
+	VT_CLEANUP(vt_close_output) FILE *out = NULL;
 	struct vt_pf_options options = { .cursor = export->cursor };
 	struct vt_pf_summary summary = { 0 };
 	char bytes[VT_FORMAT_MAX], name[4096];
@@ -174,7 +185,7 @@ static int export_perfetto(const struct vt_session *session, const struct reques
 	if (r == 0 && !strcmp(path, "-") && isatty(STDOUT_FILENO))
 		r = vt_err_set(err, VT_E_USAGE, "a Perfetto trace is not for a terminal: give -o FILE");
 	if (r == 0)
-		r = open_output(path, &out, err);
+		r = vt_open_output(path, &out, err);
 	if (r == 0)
 		r = vt_perfetto_export(out, session->store, session->symbols, &options, &summary, err);
 	if (r == 0 && out != stdout && !request->quiet)
@@ -203,13 +214,36 @@ static int run(const char *path, const struct vt_common_options *options, const 
 	return r;
 }
 
-static int check_format(const char *format, struct vt_err *err)
+static int export_flame(const char *path, const struct vt_common_options *options, const struct request *request,
+			struct vt_err *err)
 {
-	if (!format)
-		return vt_err_set(err, VT_E_USAGE, "--format is missing: perfetto, json or csv");
-	if (strcmp(format, "perfetto") != 0 && strcmp(format, "json") != 0 && strcmp(format, "csv") != 0)
-		return vt_err_set(err, VT_E_USAGE, "--format takes perfetto, json or csv, not '%.40s'", format);
-	return 0;
+	const struct vt_flame_request flame = { request->format, request->what, request->output };
+
+	if (request->kinds || request->from || request->to || request->detail || request->definitions ||
+	    request->stacks)
+		return vt_err_set(err, VT_E_USAGE,
+				  "flame graphs take --at, --what, --device and --process of export's options");
+	return vt_export_flame(path, options, &flame, err);
+}
+
+static int check_format(const struct request *request, const struct vt_common_options *options, struct vt_err *err)
+{
+	static const char *const formats[] = { "perfetto", "json", "csv", "folded", "pprof", "speedscope" };
+
+	if (!request->format)
+		return vt_err_set(err, VT_E_USAGE,
+				  "--format is missing: perfetto, json, csv, folded, pprof or speedscope");
+	for (size_t i = 0; i < VT_ARRAY_SIZE(formats); i++) {
+		if (strcmp(request->format, formats[i]) != 0)
+			continue;
+		if (!vt_is_flame_format(request->format) && (request->what || options->at))
+			return vt_err_set(err, VT_E_USAGE,
+					  "--what and --at are for flame graphs: folded, pprof, speedscope");
+		return 0;
+	}
+	return vt_err_set(err, VT_E_USAGE,
+			  "--format takes perfetto, json, csv, folded, pprof or speedscope, not '%.40s'",
+			  request->format);
 }
 
 int vt_command_export(int argc, char **argv)
@@ -217,7 +251,8 @@ int vt_command_export(int argc, char **argv)
 	struct vt_common_options options;
 	struct request request = { .format = NULL };
 	const struct vt_option own[] = {
-		{ "format", 'f', VT_OPTION_STRING, &request.format, "FORMAT", "perfetto, json or csv" },
+		{ "format", 'f', VT_OPTION_STRING, &request.format, "FORMAT",
+		  "perfetto, json, csv, folded, pprof or speedscope" },
 		{ "output", 'o', VT_OPTION_STRING, &request.output, "FILE",
 		  "where to; standard output if not given (perfetto: FILE.pftrace)" },
 		{ "kind", 'k', VT_OPTION_STRING, &request.kinds, "LIST",
@@ -226,6 +261,8 @@ int vt_command_export(int argc, char **argv)
 		{ "to", 0, VT_OPTION_STRING, &request.to, "TIME", "leave out what comes after" },
 		{ "detail", 0, VT_OPTION_STRING, &request.detail, "LEVEL",
 		  "perfetto: low, normal (the default) or full" },
+		{ "what", 0, VT_OPTION_STRING, &request.what, "WHAT",
+		  "flame graphs: live (the default), total or temporary" },
 		{ "all", 'a', VT_OPTION_FLAG, &request.definitions, NULL, "json: the tables too" },
 		{ "stacks", 0, VT_OPTION_FLAG, &request.stacks, NULL, "json: the frames beside each Python stack" },
 		{ 0 },
@@ -238,10 +275,11 @@ int vt_command_export(int argc, char **argv)
 		return 0;
 	request.quiet = options.quiet;
 	if (r == 0)
-		r = check_format(request.format, &err);
+		r = check_format(&request, &options, &err);
 	if (r == 0)
 		r = vt_session_operand(argc, argv, operand, &err);
 	if (r == 0)
-		r = run(argv[operand], &options, &request, &err);
+		r = vt_is_flame_format(request.format) ? export_flame(argv[operand], &options, &request, &err)
+						       : run(argv[operand], &options, &request, &err);
 	return r < 0 ? vt_command_fail("export", &err) : 0;
 }
