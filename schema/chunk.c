@@ -175,16 +175,17 @@ static int encode_raw(struct vt_chunk_coder *coder, const struct vt_event *event
 	return 0;
 }
 
-int vt_chunk_encode(struct vt_chunk_coder *coder, const struct vt_event *event, const void *records, uint32_t nrecords,
-		    int level, const void **ret_blob, size_t *ret_bytes, size_t *ret_raw_bytes, struct vt_err *err)
+int vt_chunk_encode(struct vt_chunk_coder *coder, const struct vt_chunk_rows *rows, int level,
+		    struct vt_chunk_blob *ret, struct vt_err *err)
 {
 	size_t bound;
 	size_t bytes;
 	int r;
 
-	if (nrecords == 0 || nrecords > VT_CHUNK_ROWS_MAX)
-		return vt_err_set(err, VT_E_USAGE, "a chunk holds 1 to %u events, not %u", VT_CHUNK_ROWS_MAX, nrecords);
-	r = encode_raw(coder, event, records, nrecords, err);
+	if (rows->nrecords == 0 || rows->nrecords > VT_CHUNK_ROWS_MAX)
+		return vt_err_set(err, VT_E_USAGE, "a chunk holds 1 to %u events, not %u", VT_CHUNK_ROWS_MAX,
+				  rows->nrecords);
+	r = encode_raw(coder, rows->event, rows->records, rows->nrecords, err);
 	if (r < 0)
 		return r;
 	bound = ZSTD_compressBound(coder->raw.bytes);
@@ -197,9 +198,7 @@ int vt_chunk_encode(struct vt_chunk_coder *coder, const struct vt_event *event, 
 			       coder->raw.bytes);
 	if (ZSTD_isError(bytes))
 		return vt_err_set(err, VT_E_NOMEM, "zstd cannot compress a chunk: %s", ZSTD_getErrorName(bytes));
-	*ret_blob = coder->blob.data;
-	*ret_bytes = bytes;
-	*ret_raw_bytes = coder->raw.bytes;
+	*ret = (struct vt_chunk_blob){ coder->blob.data, bytes, coder->raw.bytes };
 	return 0;
 }
 
@@ -231,9 +230,16 @@ static int decompress(struct vt_chunk_coder *coder, const void *blob, size_t byt
 	return 0;
 }
 
-/* Header and directory; *ret_event is this build's description, rows and ncols are within bounds. */
-static int read_header(const struct vt_buf *raw, uint32_t expect_id, const struct vt_event **ret_event,
-		       uint32_t *ret_rows, uint32_t *ret_ncols, struct vt_err *err)
+/* What a chunk says it holds. */
+struct directory {
+	const struct vt_event *event; /* this build's description */
+	uint32_t rows;		      /* within bounds, as is ncols */
+	uint32_t ncols;
+	uint32_t unknown;      /* columns that this build does not know */
+	bool has[VT_COLS_MAX]; /* by place in event->cols: its reader is started */
+};
+
+static int read_header(const struct vt_buf *raw, uint32_t expect_id, struct directory *ret, struct vt_err *err)
 {
 	uint32_t id = get_u32(raw->data + 4);
 	uint32_t rows = get_u32(raw->data + 8);
@@ -251,9 +257,7 @@ static int read_header(const struct vt_buf *raw, uint32_t expect_id, const struc
 		return vt_err_set(err, VT_E_CORRUPT, "rows: %u, must be 1 to %u", rows, VT_CHUNK_ROWS_MAX);
 	if (ncols == 0 || ncols > COLUMNS_MAX || HEADER_BYTES + (size_t)ncols * ENTRY_BYTES > raw->bytes)
 		return vt_err_set(err, VT_E_CORRUPT, "columns: %u, do not fit", ncols);
-	*ret_event = event;
-	*ret_rows = rows;
-	*ret_ncols = ncols;
+	*ret = (struct directory){ .event = event, .rows = rows, .ncols = ncols };
 	return 0;
 }
 
@@ -262,42 +266,52 @@ static bool type_fits(const struct vt_col *col, unsigned type)
 	return col->type == type && !vt_col_is_pad(col);
 }
 
-/* Starts a reader on each known column of the directory: readers[i] belongs to event->cols[i]. */
-static int start_readers(struct vt_chunk_coder *coder, const struct vt_event *event, uint32_t rows, uint32_t ncols,
-			 bool has[VT_COLS_MAX], uint32_t *ret_unknown, struct vt_err *err)
+/* One column of the directory: a reader on its payload, if this build knows it. */
+static int start_reader(struct vt_chunk_coder *coder, struct directory *directory, const struct entry *entry,
+			const uint8_t *payload, struct vt_err *err)
 {
-	size_t at = HEADER_BYTES + (size_t)ncols * ENTRY_BYTES;
+	const struct vt_event *event = directory->event;
+	const struct vt_col *col = vt_event_col(event, entry->id);
+	const struct vt_column_payload part = { payload, entry->bytes, directory->rows };
+	size_t place;
 	int r;
 
-	for (uint32_t i = 0; i < ncols; i++) {
+	if (!col || vt_col_is_pad(col)) {
+		directory->unknown++;
+		return 0;
+	}
+	place = (size_t)(col - event->cols);
+	if (!type_fits(col, entry->type) || directory->has[place])
+		return vt_err_set(err, VT_E_CORRUPT, "column %s: type %u, or it comes twice", col->name, entry->type);
+	r = vt_column_reader_start(&coder->readers[place], (enum vt_codec)entry->codec, col, &part, err);
+	if (r < 0) {
+		(void)vt_err_prefix(err, "column %s", col->name);
+		return r;
+	}
+	directory->has[place] = true;
+	return 0;
+}
+
+/* readers[i] belongs to event->cols[i]. */
+static int start_readers(struct vt_chunk_coder *coder, struct directory *directory, struct vt_err *err)
+{
+	size_t at = HEADER_BYTES + (size_t)directory->ncols * ENTRY_BYTES;
+	int r;
+
+	for (uint32_t i = 0; i < directory->ncols; i++) {
 		const uint8_t *in = coder->raw.data + HEADER_BYTES + (size_t)i * ENTRY_BYTES;
 		struct entry entry = { get_u16(in), in[2], in[3], get_u32(in + 4) };
-		const struct vt_col *col = vt_event_col(event, entry.id);
-		const uint8_t *payload = coder->raw.data + at;
-		size_t place;
 
 		if (entry.bytes > coder->raw.bytes - at)
 			return vt_err_set(err, VT_E_CORRUPT, "column %u: %u bytes, %zu are left", entry.id, entry.bytes,
 					  coder->raw.bytes - at);
-		at += entry.bytes;
-		if (!col || vt_col_is_pad(col)) {
-			(*ret_unknown)++;
-			continue;
-		}
-		place = (size_t)(col - event->cols);
-		if (!type_fits(col, entry.type) || has[place])
-			return vt_err_set(err, VT_E_CORRUPT, "column %s: type %u, or it comes twice", col->name,
-					  entry.type);
-		r = vt_column_reader_start(&coder->readers[place], (enum vt_codec)entry.codec, col, payload,
-					   entry.bytes, rows, err);
-		if (r < 0) {
-			(void)vt_err_prefix(err, "column %s", col->name);
+		r = start_reader(coder, directory, &entry, coder->raw.data + at, err);
+		if (r < 0)
 			return r;
-		}
-		has[place] = true;
+		at += entry.bytes;
 	}
-	if (!has[0])
-		return vt_err_set(err, VT_E_CORRUPT, "has no column %s", event->cols[0].name);
+	if (!directory->has[0])
+		return vt_err_set(err, VT_E_CORRUPT, "has no column %s", directory->event->cols[0].name);
 	if (at != coder->raw.bytes)
 		return vt_err_set(err, VT_E_CORRUPT, "%zu bytes after the last column", coder->raw.bytes - at);
 	return 0;
@@ -357,36 +371,36 @@ static int check_codecs(const struct vt_chunk_coder *coder, const struct vt_even
 int vt_chunk_decode(struct vt_chunk_coder *coder, const void *blob, size_t bytes, uint32_t expect_id,
 		    struct vt_chunk_rows *ret, struct vt_err *err)
 {
-	const struct vt_event *event = NULL;
-	bool has[VT_COLS_MAX] = { false };
-	uint32_t unknown = 0;
-	uint32_t ncols = 0;
-	uint32_t rows = 0;
-	int r;
+	struct directory directory;
+	size_t size;
+	int r = decompress(coder, blob, bytes, err);
 
-	r = decompress(coder, blob, bytes, err);
 	if (r == 0)
-		r = read_header(&coder->raw, expect_id, &event, &rows, &ncols, err);
-	if (r == 0)
-		r = start_readers(coder, event, rows, ncols, has, &unknown, err);
-	if (r == 0)
-		r = check_codecs(coder, event, has, err);
+		r = read_header(&coder->raw, expect_id, &directory, err);
 	if (r < 0)
 		return r;
+	r = start_readers(coder, &directory, err);
+	if (r == 0)
+		r = check_codecs(coder, directory.event, directory.has, err);
+	if (r < 0)
+		return r;
+	size = directory.event->size;
 	vt_buf_clear(&coder->records);
-	if (vt_buf_reserve(&coder->records, (size_t)rows * event->size) < 0)
-		return vt_err_set(err, VT_E_NOMEM, "out of memory for %u %s events", rows, event->name);
-	memset(coder->records.data, 0, (size_t)rows * event->size);
-	write_headers(coder->records.data, event, rows);
-	for (uint32_t done = 0; done < rows && r == 0; done += SLICE_ROWS) {
-		uint32_t n = rows - done < SLICE_ROWS ? rows - done : SLICE_ROWS;
+	if (vt_buf_reserve(&coder->records, directory.rows * size) < 0)
+		return vt_err_set(err, VT_E_NOMEM, "out of memory for %u %s events", directory.rows,
+				  directory.event->name);
+	memset(coder->records.data, 0, directory.rows * size);
+	write_headers(coder->records.data, directory.event, directory.rows);
+	for (uint32_t done = 0; done < directory.rows && r == 0; done += SLICE_ROWS) {
+		uint32_t n = directory.rows - done < SLICE_ROWS ? directory.rows - done : SLICE_ROWS;
 
-		r = read_slice(coder, event, has, coder->records.data + (size_t)done * event->size, n, err);
+		r = read_slice(coder, directory.event, directory.has, coder->records.data + done * size, n, err);
 	}
 	if (r < 0)
 		return r;
-	*ret = (struct vt_chunk_rows){
-		.event = event, .records = coder->records.data, .nrecords = rows, .unknown_columns = unknown
-	};
+	*ret = (struct vt_chunk_rows){ .event = directory.event,
+				       .records = coder->records.data,
+				       .nrecords = directory.rows,
+				       .unknown_columns = directory.unknown };
 	return 0;
 }

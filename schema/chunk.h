@@ -33,22 +33,25 @@ struct vt_chunk_coder; /* reusable buffers and zstd contexts; one thread at a ti
 struct vt_chunk_coder *vt_chunk_coder_new(void); /* NULL: no memory */
 void vt_chunk_coder_free(struct vt_chunk_coder *coder);
 
-/*
- * Encodes nrecords records of `event`, each event->size bytes, back to back. The result points into the coder and is
- * valid until its next use. level: zstd's. Rows keep their order.
- */
-int vt_chunk_encode(struct vt_chunk_coder *coder, const struct vt_event *event, const void *records, uint32_t nrecords,
-		    int level, const void **ret_blob, size_t *ret_bytes, size_t *ret_raw_bytes, struct vt_err *err);
-
 struct vt_chunk_rows {
 	const struct vt_event *event; /* of this build */
-	const void *records;	      /* nrecords of event->size bytes: struct vt_<event>; owned by the coder */
+	const void *records;	      /* nrecords of event->size bytes, back to back: struct vt_<event> */
 	uint32_t nrecords;
-	uint32_t unknown_columns; /* skipped */
+	uint32_t unknown_columns; /* decoding: skipped */
 };
 
+struct vt_chunk_blob {
+	const void *data; /* owned by the coder */
+	size_t bytes;
+	size_t raw_bytes; /* before compression */
+};
+
+/* Encodes rows, in their order. The result is valid until the coder's next use. level: zstd's. */
+int vt_chunk_encode(struct vt_chunk_coder *coder, const struct vt_chunk_rows *rows, int level,
+		    struct vt_chunk_blob *ret, struct vt_err *err);
+
 /*
- * Decodes a blob into records. The result is valid until the coder's next use. expect_id: the event id the chunk's row
+ * Decodes a blob into records, which the coder owns. The result is valid until the coder's next use. expect_id: the event id the chunk's row
  * claims. VT_E_CORRUPT names what contradicts what; nothing is read or allocated beyond the stated bounds.
  */
 int vt_chunk_decode(struct vt_chunk_coder *coder, const void *blob, size_t bytes, uint32_t expect_id,

@@ -93,9 +93,16 @@ struct vt_column_reader {
 	struct vt_column_sum sums[VT_SUM_DEVICES_MAX];
 };
 
-/* Zero-initialised is unused. Starts on a payload of `rows` values; -VT_E_CORRUPT, -VT_E_NOMEM. */
+/* A column as it lies in a chunk. */
+struct vt_column_payload {
+	const uint8_t *data;
+	size_t bytes;
+	uint32_t rows;
+};
+
+/* Zero-initialised is unused. Starts on a payload, which must outlive the reader; -VT_E_CORRUPT, -VT_E_NOMEM. */
 int vt_column_reader_start(struct vt_column_reader *r, enum vt_codec codec, const struct vt_col *col,
-			   const uint8_t *payload, size_t bytes, uint32_t rows, struct vt_err *err);
+			   const struct vt_column_payload *payload, struct vt_err *err);
 /*
  * The next n values, written with the column's width at dst, dst + stride, ...; n at most what is left. peers: of these
  * n rows. After the last row, payload left over is VT_E_CORRUPT.

@@ -274,22 +274,23 @@ static int load_dict(struct vt_column_reader *r, struct vt_err *err)
 }
 
 int vt_column_reader_start(struct vt_column_reader *r, enum vt_codec codec, const struct vt_col *col,
-			   const uint8_t *payload, size_t bytes, uint32_t rows, struct vt_err *err)
+			   const struct vt_column_payload *payload, struct vt_err *err)
 {
-	r->at = payload;
-	r->end = payload + bytes;
+	r->at = payload->data;
+	r->end = payload->data + payload->bytes;
 	r->previous = 0;
 	r->run = 0;
 	r->ndict = 0;
-	r->rows = rows;
+	r->rows = payload->rows;
 	r->codec = (uint8_t)codec;
 	r->width = col->width;
 	r->is_signed = vt_col_is_signed(col);
 	r->nsums = 0;
 	if ((unsigned)codec > VT_CODEC_SUM)
 		return vt_err_set(err, VT_E_VERSION, "codec %u is not known to this build", (unsigned)codec);
-	if (codec == VT_CODEC_RAW && bytes != (size_t)rows * col->width)
-		return vt_err_set(err, VT_E_CORRUPT, "%zu bytes for %u rows of %u bytes each", bytes, rows, col->width);
+	if (codec == VT_CODEC_RAW && payload->bytes != (size_t)payload->rows * col->width)
+		return vt_err_set(err, VT_E_CORRUPT, "%zu bytes for %u rows of %u bytes each", payload->bytes,
+				  payload->rows, col->width);
 	if (codec == VT_CODEC_DICT)
 		return load_dict(r, err);
 	return 0;

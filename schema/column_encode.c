@@ -211,7 +211,8 @@ static size_t bytes_max(enum vt_codec codec, const struct vt_column_values *in)
 int vt_column_encode(struct vt_column_work *work, enum vt_codec codec, const struct vt_column_values *in,
 		     struct vt_buf *out)
 {
-	uint8_t *begin, *end;
+	uint8_t *end = NULL;
+	uint8_t *begin;
 	size_t bytes = 0;
 	int r = vt_buf_reserve(out, bytes_max(codec, in));
 
@@ -219,7 +220,7 @@ int vt_column_encode(struct vt_column_work *work, enum vt_codec codec, const str
 		r = build_dict(work, in, SIZE_MAX, &bytes);
 	if (r < 0)
 		return r;
-	begin = end = out->data + out->bytes;
+	begin = out->data + out->bytes;
 	switch (codec) {
 	case VT_CODEC_RAW:
 		end = put_raw(begin, in);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "schema/base/err.h"
+#include "schema/chunk.h"
 #include "schema/event.h"
 
 #define VT_STORE_APPLICATION_ID 0x56545243 /* "VTRC" */
@@ -94,14 +95,18 @@ struct vt_chunk_info {
 	uint64_t blob_bytes;
 };
 
+struct vt_chunk_ids {
+	const int64_t *ids;
+	size_t count;
+};
+
 /*
- * records: of event->size bytes each, sorted by column 1. They become one new chunk row; *ret_id is its id.
- * replaces: ids of earlier chunks whose events these records contain; they are deleted in the same transaction (this
+ * rows: sorted by column 1. They become one new chunk row; *ret_id (NULL is fine) is its id.
+ * replaces: earlier chunks whose events these rows contain (NULL: none); they are deleted in the same transaction (this
  * is how the small chunks of a low rate grow into full ones).
  */
-int vt_store_add_chunk(struct vt_store *store, uint32_t process, const struct vt_event *event, const void *records,
-		       uint32_t nrecords, const int64_t *replaces, size_t nreplaces, int64_t *ret_id,
-		       struct vt_err *err);
+int vt_store_add_chunk(struct vt_store *store, uint32_t process, const struct vt_chunk_rows *rows,
+		       const struct vt_chunk_ids *replaces, int64_t *ret_id, struct vt_err *err);
 
 /* How far a ring was read: committed with the events themselves, so that a restarted collector neither loses nor doubles. */
 int vt_store_put_ring_position(struct vt_store *store, uint32_t process, uint32_t ring, uint32_t generation,

@@ -456,7 +456,7 @@ int vt_store_open(struct vt_store **ret, const char *path, struct vt_err *err)
 		r = check_identity(store, err);
 	if (r == 0)
 		*ret = vt_steal_ptr(&store);
-	return r;
+	return r; /* NOLINT(clang-analyzer-unix.Malloc): VT_CLEANUP frees it */
 }
 
 const char *vt_store_path(const struct vt_store *store)

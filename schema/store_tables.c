@@ -58,33 +58,41 @@ static int make_event_table(struct vt_store *store, const struct vt_event *event
 	return vt_store_exec(store, sql, "making tables", err);
 }
 
-/* One row of text and numbers; the last argument of each kind first. */
-static int put_row(struct vt_store *store, sqlite3_stmt *statement, const int64_t *numbers, int nnumbers,
-		   const char *const *texts, int ntexts, struct vt_err *err)
+/* A row: its numbers, then its texts. */
+struct row {
+	int64_t numbers[3];
+	const char *texts[5];
+	int nnumbers, ntexts;
+};
+
+static int put_row(struct vt_store *store, sqlite3_stmt *statement, const struct row *row, struct vt_err *err)
 {
 	(void)sqlite3_reset(statement);
-	for (int i = 0; i < nnumbers; i++)
-		(void)sqlite3_bind_int64(statement, i + 1, numbers[i]);
-	for (int i = 0; i < ntexts; i++)
-		(void)sqlite3_bind_text(statement, nnumbers + i + 1, texts[i], -1, SQLITE_STATIC);
+	for (int i = 0; i < row->nnumbers; i++)
+		(void)sqlite3_bind_int64(statement, i + 1, row->numbers[i]);
+	for (int i = 0; i < row->ntexts; i++)
+		(void)sqlite3_bind_text(statement, row->nnumbers + i + 1, row->texts[i], -1, SQLITE_STATIC);
 	return vt_store_run(store, statement, "describing the schema", err);
 }
 
 static int describe_event(struct vt_store *store, const struct vt_event *event, sqlite3_stmt *events,
 			  sqlite3_stmt *columns, struct vt_err *err)
 {
-	const int64_t event_numbers[] = { event->id, event->since };
-	const char *const event_texts[] = { event->name, class_names[event->class], event->doc };
-	int r = put_row(store, events, event_numbers, 2, event_texts, 3, err);
+	const struct row event_row = {
+		{ event->id, event->since }, { event->name, class_names[event->class], event->doc }, 2, 3
+	};
+	int r = put_row(store, events, &event_row, err);
 
 	for (uint32_t i = 0; i < event->ncols && r == 0; i++) {
 		const struct vt_col *col = &event->cols[i];
-		const int64_t numbers[] = { event->id, col->id, col->since };
-		const char *const texts[] = { col->name, vt_type_name(col->type), vt_codec_name(col->codec),
-					      vt_unit_name(col->unit), col->doc };
+		const struct row row = { { event->id, col->id, col->since },
+					 { col->name, vt_type_name(col->type), vt_codec_name(col->codec),
+					   vt_unit_name(col->unit), col->doc },
+					 3,
+					 5 };
 
 		if (!vt_col_is_pad(col))
-			r = put_row(store, columns, numbers, 3, texts, 5, err);
+			r = put_row(store, columns, &row, err);
 	}
 	return r;
 }
@@ -108,9 +116,9 @@ static int describe_enums(struct vt_store *store, struct vt_err *err)
 			       -1, &statement, NULL) != SQLITE_OK)
 		return vt_store_fail(store, "describing the schema", err);
 	for (size_t i = 0; i < VT_ARRAY_SIZE(values) && r == 0; i++) {
-		const char *const texts[] = { values[i].name, values[i].text };
+		const struct row row = { { values[i].number }, { values[i].name, values[i].text }, 1, 2 };
 
-		r = put_row(store, statement, &values[i].number, 1, texts, 2, err);
+		r = put_row(store, statement, &row, err);
 	}
 	(void)sqlite3_finalize(statement);
 	return r;

@@ -177,7 +177,7 @@ static sqlite3_stmt *record_statement(struct vt_store *store, const struct vt_ev
 	size_t n;
 
 	if (*slot)
-		return *slot;
+		return *slot; /* cppcheck-suppress identicalInnerCondition; it takes this for two conditions */
 	n = (size_t)snprintf(sql, sizeof(sql), "INSERT OR IGNORE INTO \"%s\"(process", event->name);
 	for (uint32_t i = 0; i < event->ncols && n < sizeof(sql); i++)
 		if (!vt_col_is_pad(&event->cols[i])) {
@@ -258,22 +258,19 @@ static uint64_t first_column(const void *records, const struct vt_event *event, 
 	return value;
 }
 
-static int delete_chunks(struct vt_store *store, const int64_t *ids, size_t count, struct vt_err *err)
+static int delete_chunks(struct vt_store *store, const struct vt_chunk_ids *chunks, struct vt_err *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < count && r == 0; i++)
-		r = put_numbers(store, VT_SQL_DELETE_CHUNK, &ids[i], 1, "replacing a chunk", err);
+	for (size_t i = 0; chunks && i < chunks->count && r == 0; i++)
+		r = put_numbers(store, VT_SQL_DELETE_CHUNK, &chunks->ids[i], 1, "replacing a chunk", err);
 	return r;
 }
 
-int vt_store_add_chunk(struct vt_store *store, uint32_t process, const struct vt_event *event, const void *records,
-		       uint32_t nrecords, const int64_t *replaces, size_t nreplaces, int64_t *ret_id,
-		       struct vt_err *err)
+int vt_store_add_chunk(struct vt_store *store, uint32_t process, const struct vt_chunk_rows *rows,
+		       const struct vt_chunk_ids *replaces, int64_t *ret_id, struct vt_err *err)
 {
-	const void *blob = NULL;
-	size_t bytes = 0;
-	size_t raw_bytes = 0;
+	struct vt_chunk_blob blob = { NULL, 0, 0 };
 	sqlite3_stmt *statement;
 	int r;
 
@@ -281,23 +278,23 @@ int vt_store_add_chunk(struct vt_store *store, uint32_t process, const struct vt
 		store->coder = vt_chunk_coder_new();
 	if (!store->coder)
 		return vt_err_set(err, VT_E_NOMEM, "%s: out of memory for a chunk", store->path);
-	r = vt_chunk_encode(store->coder, event, records, nrecords, CHUNK_LEVEL, &blob, &bytes, &raw_bytes, err);
+	r = vt_chunk_encode(store->coder, rows, CHUNK_LEVEL, &blob, err);
 	if (r == 0)
-		r = delete_chunks(store, replaces, nreplaces, err);
+		r = delete_chunks(store, replaces, err);
 	if (r < 0)
 		return r;
 	statement = vt_store_statement(store, VT_SQL_ADD_CHUNK, err);
 	if (!statement)
 		return -VT_E_DB;
 	const int64_t numbers[] = { process,
-				    event->id,
-				    (int64_t)first_column(records, event, 0),
-				    (int64_t)first_column(records, event, nrecords - 1),
-				    nrecords,
-				    (int64_t)raw_bytes,
-				    vt_crc32(blob, bytes) };
+				    rows->event->id,
+				    (int64_t)first_column(rows->records, rows->event, 0),
+				    (int64_t)first_column(rows->records, rows->event, rows->nrecords - 1),
+				    rows->nrecords,
+				    (int64_t)blob.raw_bytes,
+				    vt_crc32(blob.data, blob.bytes) };
 	bind_numbers(statement, numbers, 7);
-	(void)sqlite3_bind_blob64(statement, 8, blob, bytes, SQLITE_STATIC);
+	(void)sqlite3_bind_blob64(statement, 8, blob.data, blob.bytes, SQLITE_STATIC);
 	r = vt_store_run(store, statement, "writing a chunk", err);
 	if (r == 0 && ret_id)
 		*ret_id = sqlite3_last_insert_rowid(store->db);

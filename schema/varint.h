@@ -13,7 +13,7 @@
 
 static inline uint64_t vt_zigzag(uint64_t v)
 {
-	return (v << 1) ^ (uint64_t)((int64_t)v >> 63);
+	return (v << 1) ^ (UINT64_C(0) - (v >> 63));
 }
 
 static inline uint64_t vt_unzigzag(uint64_t z)

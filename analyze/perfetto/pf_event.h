@@ -31,7 +31,7 @@ enum vt_pf_wire { VT_PF_WIRE_VARINT = 0, VT_PF_WIRE_FIXED64 = 1, VT_PF_WIRE_BYTE
 /* At most `more` bytes of payload behind a tag and a length. */
 static inline bool vt_pf_has_room(const struct vt_pf_event *event, size_t more)
 {
-	return VT_LIKELY(more + 2 * VT_VARINT_MAX <= VT_PF_EVENT_ROOM - event->bytes);
+	return VT_LIKELY(more + (size_t)2 * VT_VARINT_MAX <= VT_PF_EVENT_ROOM - event->bytes);
 }
 
 static inline void vt_pf_put_number(struct vt_pf_event *event, uint32_t field, uint64_t value)

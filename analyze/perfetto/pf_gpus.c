@@ -17,7 +17,7 @@ static void fail(struct vt_pf_gpus *gpus)
 
 static char *words(const char *text)
 {
-	return (char *)(uintptr_t)text; /* protobuf-c only reads it */
+	return (char *)(uintptr_t)text; /* NOLINT(performance-no-int-to-ptr): protobuf-c only reads it */
 }
 
 /* ------------------------------------------------------------------ the list */

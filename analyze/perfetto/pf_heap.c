@@ -129,7 +129,7 @@ static int write_dump(struct heap_writer *writer, const struct vt_pf_heap_dump *
 	VT_CLEANUP(vt_freep) Pf__ProfilePacket__HeapSample **list = calloc(SAMPLES_PER_PACKET, sizeof(*list));
 	size_t n = 0;
 
-	if (!samples || !list)
+	if (!samples || !list) /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): VT_CLEANUP frees both */
 		return vt_err_set(err, VT_E_NOMEM, "out of memory for a heap profile");
 	for (size_t i = 0; i < writer->count; i++)
 		writer->stacks[i].bytes = writer->stacks[i].blocks = 0;

@@ -173,8 +173,10 @@ static void write_log(struct vt_pf_sequence *sequence, const char *text, uint64_
 
 	log.has_severity = 1;
 	log.severity = PF__GPU_LOG__SEVERITY__LOG_SEVERITY_ERROR;
-	log.tag = (char *)(uintptr_t) "vramtrace"; /* protobuf-c only reads them */
+	/* protobuf-c only reads them. NOLINTBEGIN(performance-no-int-to-ptr) */
+	log.tag = (char *)(uintptr_t) "vramtrace";
 	log.log_message = (char *)(uintptr_t)text;
+	/* NOLINTEND(performance-no-int-to-ptr) */
 	packet.gpu_log = &log;
 	vt_pf_write(sequence, &packet, time_ns);
 }

@@ -19,7 +19,7 @@ struct row {
 
 static char *words(const char *text)
 {
-	return (char *)(uintptr_t)text; /* protobuf-c only reads it */
+	return (char *)(uintptr_t)text; /* NOLINT(performance-no-int-to-ptr): protobuf-c only reads it */
 }
 
 static void write_descriptor(struct vt_pf_tracks *tracks, Pf__TrackDescriptor *descriptor)
@@ -130,7 +130,7 @@ static uint64_t add_thread(struct vt_pf_tracks *tracks, uint32_t process, uint32
 	    vt_array_reach((void **)&tracks->thread_uuids, &tracks->thread_room, place, sizeof(*tracks->thread_uuids)) <
 		    0) {
 		tracks->sequence->output->failed = true;
-		return 0;
+		return 0; /* NOLINT(clang-analyzer-unix.Malloc): VT_CLEANUP frees clean */
 	}
 	if (tracks->thread_uuids[place])
 		return tracks->thread_uuids[place];

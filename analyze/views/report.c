@@ -47,7 +47,8 @@ static int gather_uses(const struct vt_report *report, struct vt_report_device *
 	int r;
 
 	(void)snprintf(word, sizeof(word), "%s", session->moment_word);
-	word[0] = word[0] == 'a' ? 'A' : word[0];
+	if (word[0] == 'a')
+		word[0] = 'A';
 	device->uses = vt_uses_sum(moment.blocks, device->index);
 	r = vt_uses_sentence(device->sentence, session, &moment, err);
 	if (r < 0)

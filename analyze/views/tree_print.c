@@ -92,7 +92,7 @@ static int print_flat(const struct vt_tree_report *report, const struct vt_scree
 	char text[VT_FORMAT_MAX];
 	int r = vt_memory_tree_flatten(&flat, tree, err);
 
-	if (!r)
+	if (r >= 0)
 		r = vt_memory_children_find(&children, &flat, &report->labels, err);
 	if (r < 0) {
 		vt_memory_tree_done(&flat);
@@ -158,11 +158,11 @@ static int print_device(const struct vt_tree_report *report, const struct vt_scr
 	vt_screen_text(screen, 0, "%s in %s blocks %s.", vt_format_bytes(bytes, root->bytes),
 		       vt_format_count(blocks, root->blocks),
 		       report->options.run ? "allocated over the run" : report->session->moment_word);
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 	r = report->options.flat ? print_flat(report, screen, tree, report->top, err)
 				 : print_tree(report, screen, tree, err);
 	print_method(report, screen, state->process);
-	putc('\n', screen->out);
+	(void)putc('\n', screen->out);
 	return r;
 }
 

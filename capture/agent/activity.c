@@ -86,6 +86,7 @@ static bool times_of(const void *record, size_t start_offset, const struct clock
 
 static uint32_t config_of(struct vt_thread *thread, const void *record)
 {
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): CUPTI's record holds a pointer there */
 	const char *name = (const char *)(uintptr_t)vt_record_u64(record, VT_KERNEL_NAME);
 	struct vt_kernel_config config = { 0 };
 

@@ -33,16 +33,16 @@ static int write_piece(struct vt_batch *batch, uint32_t first, uint32_t level, c
 {
 	uint32_t start = first < batch->npieces ? batch->pieces[first].start : batch->flushed;
 	uint8_t *records = batch->records + (size_t)start * batch->event->size;
-	uint32_t nreplaces = batch->npieces - first;
-	int64_t replaces[VT_BATCH_PIECES_MAX], chunk;
+	struct vt_chunk_rows rows = { .event = batch->event, .records = records, .nrecords = batch->count - start };
+	int64_t ids[VT_BATCH_PIECES_MAX], chunk;
+	const struct vt_chunk_ids replaces = { ids, batch->npieces - first };
 	int r;
 
-	for (uint32_t i = 0; i < nreplaces; i++)
-		replaces[i] = batch->pieces[first + i].chunk;
-	if (vt_sort_records(sink->sort, records, batch->count - start, batch->event->size) < 0)
+	for (uint32_t i = 0; i < replaces.count; i++)
+		ids[i] = batch->pieces[first + i].chunk;
+	if (vt_sort_records(sink->sort, records, rows.nrecords, batch->event->size) < 0)
 		return vt_err_set(err, VT_E_NOMEM, "no memory to sort %s records", batch->event->name);
-	r = vt_store_add_chunk(sink->store, sink->process, batch->event, records, batch->count - start, replaces,
-			       nreplaces, &chunk, err);
+	r = vt_store_add_chunk(sink->store, sink->process, &rows, &replaces, &chunk, err);
 	if (r < 0)
 		return r;
 	batch->pieces[first] = (struct vt_batch_piece){ .chunk = chunk, .start = start, .level = level };

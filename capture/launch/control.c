@@ -105,7 +105,7 @@ static void serve_one(const struct vt_control *control, struct vt_keeper *keeper
 	char request[64], text[VT_CONTROL_BYTES_MAX];
 	ssize_t n;
 
-	set_timeout(fd, 0, VT_CONTROL_WAIT_MS * 1000);
+	set_timeout(fd, 0, VT_CONTROL_WAIT_MS * 1000L);
 	n = recv(fd, request, sizeof(request) - 1, 0);
 	if (n <= 0)
 		return;

@@ -172,24 +172,24 @@ static void measure_chunk(struct vt_chunk_coder *coder, const struct stream *str
 {
 	struct vt_err err = { 0 };
 	struct vt_chunk_rows got;
-	size_t bytes, raw_bytes;
-	const void *blob;
+	const struct vt_chunk_rows in = { stream->event, records, rows, 0 };
+	struct vt_chunk_blob blob;
 	double begin = cpu_ns(), middle;
 	void *copy;
 
-	if (vt_chunk_encode(coder, stream->event, records, rows, level, &blob, &bytes, &raw_bytes, &err) < 0)
+	if (vt_chunk_encode(coder, &in, level, &blob, &err) < 0)
 		fail(err.msg);
 	cost->encode_ns = cpu_ns() - begin;
-	copy = malloc(bytes);
+	copy = malloc(blob.bytes);
 	if (!copy)
 		fail("out of memory");
-	memcpy(copy, blob, bytes);
+	memcpy(copy, blob.data, blob.bytes);
 	middle = cpu_ns();
-	if (vt_chunk_decode(coder, copy, bytes, stream->event->id, &got, &err) < 0)
+	if (vt_chunk_decode(coder, copy, blob.bytes, stream->event->id, &got, &err) < 0)
 		fail(err.msg);
 	cost->decode_ns = cpu_ns() - middle;
-	cost->raw_bytes = raw_bytes;
-	cost->blob_bytes = bytes;
+	cost->raw_bytes = blob.raw_bytes;
+	cost->blob_bytes = blob.bytes;
 	free(copy);
 }
 

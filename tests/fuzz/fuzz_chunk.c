@@ -14,16 +14,14 @@ static void check_again(const struct vt_chunk_rows *rows)
 {
 	struct vt_chunk_coder *other = vt_chunk_coder_new();
 	size_t bytes = (size_t)rows->nrecords * rows->event->size;
-	size_t blob_bytes, raw_bytes;
 	struct vt_chunk_rows again;
+	struct vt_chunk_blob blob;
 	struct vt_err err = { 0 };
-	const void *blob;
 
-	if (!other || vt_chunk_encode(other, rows->event, rows->records, rows->nrecords, 1, &blob, &blob_bytes,
-				      &raw_bytes, &err) < 0)
+	if (!other || vt_chunk_encode(other, rows, 1, &blob, &err) < 0)
 		abort();
 	/* A coder of its own: the first one's records are compared. */
-	if (vt_chunk_decode(other, blob, blob_bytes, rows->event->id, &again, &err) < 0 ||
+	if (vt_chunk_decode(other, blob.data, blob.bytes, rows->event->id, &again, &err) < 0 ||
 	    again.nrecords != rows->nrecords || memcmp(again.records, rows->records, bytes) != 0)
 		abort();
 	vt_chunk_coder_free(other);

@@ -54,7 +54,7 @@ static int decode(struct vt_column_reader *reader, const struct vt_col *col, enu
 		  const uint8_t *payload, size_t bytes, struct row *rows, uint32_t nrows, uint32_t piece)
 {
 	struct vt_err err = { 0 };
-	int r = vt_column_reader_start(reader, codec, col, payload, bytes, nrows, &err);
+	int r = vt_column_reader_start(reader, codec, col, &(struct vt_column_payload){ payload, bytes, nrows }, &err);
 
 	for (uint32_t i = 0; i < nrows && r == 0; i += piece) {
 		uint32_t n = nrows - i < piece ? nrows - i : piece;

@@ -97,7 +97,9 @@ static void put_chunks(struct vt_store *store, uint32_t process, const struct vt
 	for (size_t i = 0; i < options->nsizes; i++) {
 		uint8_t *records = make_records(event, sizes[i], options->seed * 1000 + process + i);
 
-		need(vt_store_add_chunk(store, process, event, records, sizes[i], NULL, 0, NULL, &err), &err);
+		need(vt_store_add_chunk(store, process, &(struct vt_chunk_rows){ event, records, sizes[i], 0 }, NULL,
+					NULL, &err),
+		     &err);
 		free(records);
 	}
 }

@@ -61,8 +61,8 @@ int64_t store_rig_add(struct vt_store *store, uint64_t first_ns, uint32_t rows, 
 	memset(tensors, 0, sizeof(tensors));
 	for (uint32_t i = 0; i < rows; i++)
 		tensors[i] = (struct vt_tensor){ .time_ns = first_ns + i, .size_bytes = 512, .thread = 5 };
-	ok(vt_store_add_chunk(store, 1, vt_event_find(VT_EVENT_tensor), tensors, rows, replaces, nreplaces, &id,
-			      &store_rig_err));
+	ok(vt_store_add_chunk(store, 1, &(struct vt_chunk_rows){ vt_event_find(VT_EVENT_tensor), tensors, rows, 0 },
+			      &(struct vt_chunk_ids){ replaces, nreplaces }, &id, &store_rig_err));
 	return id;
 }
 

@@ -178,6 +178,7 @@ static const struct vt_attributed *find(struct vt_attributed_list blocks, uint64
 {
 	for (size_t i = 0; i < blocks.count; i++)
 		if (blocks.list[i].address == address)
+			/* cppcheck-suppress returnDanglingLifetime; the list is on the heap */
 			return &blocks.list[i];
 	fail_msg("no block at %#llx", (unsigned long long)address);
 	return NULL;

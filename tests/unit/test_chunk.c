@@ -53,21 +53,28 @@ static void check_same(const struct vt_event *event, const uint8_t *records, con
 	}
 }
 
+static int encode(const struct vt_event *event, const void *records, uint32_t nrecords, struct vt_chunk_blob *ret,
+		  struct vt_err *err)
+{
+	const struct vt_chunk_rows rows = { event, records, nrecords, 0 };
+
+	return vt_chunk_encode(coder, &rows, 1, ret, err);
+}
+
 static void check_round_trip(struct schema_random *random, const struct vt_event *event, uint32_t nrecords)
 {
 	uint8_t *records = schema_random_records(random, event, nrecords);
 	struct vt_chunk_rows rows = { 0 };
 	struct vt_err err = { 0 };
-	const void *blob;
-	size_t bytes, raw_bytes;
+	struct vt_chunk_blob blob;
 	uint8_t *copy;
 
 	assert_non_null(records);
-	assert_int_equal(vt_chunk_encode(coder, event, records, nrecords, 1, &blob, &bytes, &raw_bytes, &err), 0);
-	copy = malloc(bytes); /* of its very size, for the sanitizer */
+	assert_int_equal(encode(event, records, nrecords, &blob, &err), 0);
+	copy = malloc(blob.bytes); /* of its very size, for the sanitizer */
 	assert_non_null(copy);
-	memcpy(copy, blob, bytes);
-	if (vt_chunk_decode(coder, copy, bytes, event->id, &rows, &err) < 0)
+	memcpy(copy, blob.data, blob.bytes);
+	if (vt_chunk_decode(coder, copy, blob.bytes, event->id, &rows, &err) < 0)
 		fail_msg("%s, %u rows: %s", event->name, nrecords, err.msg);
 	assert_ptr_equal(rows.event, event);
 	assert_int_equal(rows.nrecords, nrecords);
@@ -97,14 +104,11 @@ static void rows_have_bounds(void **state)
 {
 	const struct vt_event *event = vt_event_find(VT_EVENT_tensor);
 	struct vt_err err = { 0 };
-	const void *blob;
-	size_t bytes, raw_bytes;
+	struct vt_chunk_blob blob;
 
 	(void)state;
-	assert_int_equal(vt_chunk_encode(coder, event, &blob, 0, 1, &blob, &bytes, &raw_bytes, &err), -VT_E_USAGE);
-	assert_int_equal(
-		vt_chunk_encode(coder, event, &blob, VT_CHUNK_ROWS_MAX + 1, 1, &blob, &bytes, &raw_bytes, &err),
-		-VT_E_USAGE);
+	assert_int_equal(encode(event, &blob, 0, &blob, &err), -VT_E_USAGE);
+	assert_int_equal(encode(event, &blob, VT_CHUNK_ROWS_MAX + 1, &blob, &err), -VT_E_USAGE);
 }
 
 /* ------------------------------------------------------------------ chunks made by hand */
@@ -316,20 +320,20 @@ static void every_flipped_bit_and_every_cut_is_found(void **state)
 	uint8_t *records = schema_random_records(&random, event, 12);
 	struct vt_err err = { 0 };
 	struct vt_chunk_rows rows;
-	const void *blob;
-	size_t bytes, raw_bytes, passed = 0;
+	struct vt_chunk_blob blob;
+	size_t passed = 0;
 
 	(void)state;
-	assert_int_equal(vt_chunk_encode(coder, event, records, 12, 3, &blob, &bytes, &raw_bytes, &err), 0);
-	for (size_t bit = 0; bit < bytes * 8; bit++) {
-		uint8_t *copy = malloc(bytes);
+	assert_int_equal(encode(event, records, 12, &blob, &err), 0);
+	for (size_t bit = 0; bit < blob.bytes * 8; bit++) {
+		uint8_t *copy = malloc(blob.bytes);
 		int r;
 
 		assert_non_null(copy);
-		memcpy(copy, blob, bytes);
+		memcpy(copy, blob.data, blob.bytes);
 		copy[bit / 8] ^= (uint8_t)(1u << bit % 8);
 		err = (struct vt_err){ 0 };
-		r = vt_chunk_decode(coder, copy, bytes, event->id, &rows, &err);
+		r = vt_chunk_decode(coder, copy, blob.bytes, event->id, &rows, &err);
 		if (r < 0)
 			assert_true(r == -VT_E_CORRUPT && err.msg[0]);
 		else
@@ -339,11 +343,11 @@ static void every_flipped_bit_and_every_cut_is_found(void **state)
 	}
 	/* zstd has reserved bits that its decoder does not look at; with them the events are the same. */
 	assert_true(passed <= 8);
-	for (size_t n = 0; n < bytes; n++) {
+	for (size_t n = 0; n < blob.bytes; n++) {
 		uint8_t *copy = malloc(n ? n : 1);
 
 		assert_non_null(copy);
-		memcpy(copy, blob, n);
+		memcpy(copy, blob.data, n);
 		assert_int_equal(vt_chunk_decode(coder, copy, n, event->id, &rows, &err), -VT_E_CORRUPT);
 		free(copy);
 	}
@@ -362,15 +366,14 @@ static void every_flipped_bit_inside_is_survived(void **state)
 		uint8_t *records = event->class == VT_CLASS_CHUNK ? schema_random_records(&random, event, 7) : NULL;
 		struct vt_err err = { 0 };
 		struct vt_chunk_rows rows;
-		const void *blob;
-		size_t bytes, raw_bytes;
+		struct vt_chunk_blob blob;
 		struct raw raw, flipped;
 
 		if (!records)
 			continue;
-		assert_int_equal(vt_chunk_encode(coder, event, records, 7, 1, &blob, &bytes, &raw_bytes, &err), 0);
-		raw.n = ZSTD_decompress(raw.bytes, sizeof(raw.bytes), blob, bytes);
-		assert_int_equal(raw.n, raw_bytes);
+		assert_int_equal(encode(event, records, 7, &blob, &err), 0);
+		raw.n = ZSTD_decompress(raw.bytes, sizeof(raw.bytes), blob.data, blob.bytes);
+		assert_int_equal(raw.n, blob.raw_bytes);
 		for (size_t bit = 0; bit < raw.n * 8; bit++) {
 			uint8_t packed[8192];
 			size_t n;

@@ -78,7 +78,8 @@ static int decode(struct schema_random *random, enum vt_codec codec, const struc
 	assert_non_null(exact);
 	memcpy(exact, payload->data, payload->bytes);
 	memset(decoded, 0, sizeof(decoded));
-	r = vt_column_reader_start(&reader, codec, col, exact, payload->bytes, rows, err);
+	r = vt_column_reader_start(&reader, codec, col, &(struct vt_column_payload){ exact, payload->bytes, rows },
+				   err);
 	while (r == 0 && done < rows) {
 		uint32_t n = 1 + (uint32_t)schema_random_below(random, rows - done);
 		struct vt_column_peers peers = peers_from(done);
@@ -194,6 +195,7 @@ static void dictionaries_of_all_widths(void **state)
 		struct vt_column_reader reader = { 0 };
 		struct vt_buf out = { 0 };
 		struct vt_err err = { 0 };
+		struct vt_column_payload payload;
 		size_t entries = vt_varint_bytes(counts[c]);
 		uint64_t last = 0;
 
@@ -203,8 +205,8 @@ static void dictionaries_of_all_widths(void **state)
 			entries += vt_varint_bytes(vt_zigzag(many[i] - last));
 		assert_int_equal(vt_column_encode(work, VT_CODEC_DICT, &in, &out), 0);
 		assert_int_equal(out.bytes, entries + (size_t)in.rows * width);
-		assert_int_equal(
-			vt_column_reader_start(&reader, VT_CODEC_DICT, &col, out.data, out.bytes, in.rows, &err), 0);
+		payload = (struct vt_column_payload){ out.data, out.bytes, in.rows };
+		assert_int_equal(vt_column_reader_start(&reader, VT_CODEC_DICT, &col, &payload, &err), 0);
 		assert_int_equal(vt_column_read(&reader, (uint8_t *)back, 8, in.rows, NULL, &err), 0);
 		assert_memory_equal(back, many, (size_t)in.rows * 8);
 		vt_column_reader_done(&reader);

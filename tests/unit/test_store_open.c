@@ -70,7 +70,8 @@ static void make_trace(void)
 	ok(vt_store_add_clock(store, &(struct vt_clock_row){ 1, 2, 3 }, &err));
 	ok(vt_store_add_record(store, 1, &string.string.rec, &err));
 	ok(vt_store_add_record(store, 1, &node.rec, &err));
-	ok(vt_store_add_chunk(store, 1, vt_event_find(VT_EVENT_tensor), tensors, 2, NULL, 0, NULL, &err));
+	ok(vt_store_add_chunk(store, 1, &(struct vt_chunk_rows){ vt_event_find(VT_EVENT_tensor), tensors, 2, 0 }, NULL,
+			      NULL, &err));
 	ok(vt_store_commit(store, &err));
 	ok(vt_store_finish(store, &err));
 	vt_store_close(store);

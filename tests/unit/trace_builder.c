@@ -199,6 +199,7 @@ static void write_chunk(struct vt_builder *builder, uint32_t process, uint32_t k
 	const struct vt_event *event = vt_event_find(kind);
 	size_t n = pending->bytes / event->size;
 	const uint8_t **order = calloc(n + 1, sizeof(*order));
+	struct vt_chunk_rows rows;
 	struct vt_err err = { 0 };
 	int64_t id;
 
@@ -209,7 +210,8 @@ static void write_chunk(struct vt_builder *builder, uint32_t process, uint32_t k
 	qsort_r(order, n, sizeof(*order), compare_records, NULL);
 	for (size_t i = 0; i < n; i++)
 		need_memory(vt_buf_append(&sorted, order[i], event->size));
-	need(vt_store_add_chunk(builder->store, process, event, sorted.data, (uint32_t)n, NULL, 0, &id, &err), &err);
+	rows = (struct vt_chunk_rows){ event, sorted.data, (uint32_t)n, 0 };
+	need(vt_store_add_chunk(builder->store, process, &rows, NULL, &id, &err), &err);
 	vt_buf_clear(pending);
 	vt_buf_done(&sorted);
 	free(order);
