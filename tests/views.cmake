@@ -27,10 +27,14 @@ if(NOT VT_SANITIZE)
     $<TARGET_FILE:vramtrace>)
   add_test(NAME e2e.categories COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/categories.py
     $<TARGET_FILE:vramtrace>)
-  set_tests_properties(e2e.ops_key_averages e2e.categories PROPERTIES SKIP_RETURN_CODE 77)
+  add_test(NAME e2e.links COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/links.py $<TARGET_FILE:vramtrace>)
+  set_tests_properties(e2e.ops_key_averages e2e.categories e2e.links PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 
 # What blocks are for.
 add_executable(test_attribute unit/test_attribute.c)
 target_link_libraries(test_attribute PRIVATE vt_analyze vt_trace_builder PkgConfig::CMOCKA)
 add_test(NAME unit.attribute COMMAND test_attribute)
+add_executable(test_links unit/test_links.c)
+target_link_libraries(test_links PRIVATE vt_analyze vt_trace_builder PkgConfig::CMOCKA)
+add_test(NAME unit.links COMMAND test_links)

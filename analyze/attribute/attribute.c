@@ -5,20 +5,10 @@
 
 #include "schema/base/bits.h"
 
-/* A moment whose live blocks are kept. */
-struct mark {
-	uint32_t device;      /* UINT32_MAX: all */
-	uint64_t begin_ns;    /* begins after the last event up to this, if it has not begun */
-	uint64_t last_serial; /* of the last block that was allocated before it */
-	bool begun;
-	bool unused;	      /* forgotten */
-	struct vt_buf blocks; /* struct vt_attributed */
-};
-
-/* The mark of a device's last peak. */
-struct peak {
-	struct mark mark;
-	bool pending; /* a peak was announced; the event that makes it has not come here yet */
+/* A block whose life ended inside a node of the graph: the node's own end tells which forward op it belongs to. */
+struct late {
+	struct vt_attributed block;
+	struct vt_mark_places places;
 };
 
 struct vt_attribution {
@@ -28,13 +18,17 @@ struct vt_attribution {
 	struct vt_links links;
 	struct vt_rules rules;
 	struct vt_idmap site_map; /* process, op, stack */
-	struct peak *peaks;	  /* by device */
-	size_t peaks_room;
-	struct vt_buf marks; /* struct mark */
+	struct vt_marks marks;
+	struct vt_buf late;	 /* struct late */
+	struct vt_buf late_free; /* uint32_t: free places in late */
 	uint64_t last_serial;
 	int (*each)(void *self, const struct vt_attributed *block, struct vt_err *err);
 	void *each_self;
+	struct vt_err *err; /* of the callback that runs */
+	bool each_failed;   /* and said why there */
 };
+
+static int finish(void *self, uint32_t index);
 
 static int no_memory(struct vt_err *err)
 {
@@ -52,29 +46,18 @@ int vt_attribution_new(struct vt_attribution **ret, const struct vt_symbols *sym
 	attribution->links.lives = &attribution->lives;
 	attribution->links.scopes = &attribution->scopes;
 	attribution->links.times = &attribution->times;
+	attribution->links.finish = finish;
+	attribution->links.finish_self = attribution;
 	return 0;
-}
-
-static struct mark *marks(const struct vt_attribution *attribution)
-{
-	return (struct mark *)(void *)attribution->marks.data;
-}
-
-static size_t mark_count(const struct vt_attribution *attribution)
-{
-	return attribution->marks.bytes / sizeof(struct mark);
 }
 
 void vt_attribution_free(struct vt_attribution *attribution)
 {
 	if (!attribution)
 		return;
-	for (size_t i = 0; i < attribution->peaks_room; i++)
-		vt_buf_done(&attribution->peaks[i].mark.blocks);
-	for (size_t i = 0; i < mark_count(attribution); i++)
-		vt_buf_done(&marks(attribution)[i].blocks);
-	free(attribution->peaks);
-	vt_buf_done(&attribution->marks);
+	vt_marks_done(&attribution->marks);
+	vt_buf_done(&attribution->late);
+	vt_buf_done(&attribution->late_free);
 	vt_idmap_done(&attribution->site_map);
 	vt_rules_done(&attribution->rules);
 	vt_links_done(&attribution->links);
@@ -91,67 +74,29 @@ void vt_attribution_each(struct vt_attribution *attribution,
 	attribution->each_self = self;
 }
 
-static int add_mark(struct vt_attribution *attribution, const struct mark *mark, uint32_t *ret, struct vt_err *err)
-{
-	for (*ret = 0; *ret < mark_count(attribution); ++*ret)
-		if (marks(attribution)[*ret].unused) {
-			marks(attribution)[*ret] = *mark;
-			return 0;
-		}
-	return vt_buf_append(&attribution->marks, mark, sizeof(*mark)) < 0 ? no_memory(err) : 0;
-}
-
 int vt_attribution_mark(struct vt_attribution *attribution, uint32_t device, uint32_t *ret, struct vt_err *err)
 {
-	const struct mark mark = { .device = device, .last_serial = attribution->last_serial, .begun = true };
+	const struct vt_moment_mark mark = { .device = device, .last_serial = attribution->last_serial, .begun = true };
 
-	return add_mark(attribution, &mark, ret, err);
+	return vt_marks_add(&attribution->marks, &mark, ret) < 0 ? no_memory(err) : 0;
 }
 
 int vt_attribution_mark_at(struct vt_attribution *attribution, uint64_t time_ns, uint32_t *ret, struct vt_err *err)
 {
-	const struct mark mark = { .device = UINT32_MAX, .begin_ns = time_ns };
+	const struct vt_moment_mark mark = { .device = UINT32_MAX, .begin_ns = time_ns };
 
-	return add_mark(attribution, &mark, ret, err);
+	return vt_marks_add(&attribution->marks, &mark, ret) < 0 ? no_memory(err) : 0;
 }
 
 void vt_attribution_unmark(struct vt_attribution *attribution, uint32_t mark)
 {
-	vt_buf_done(&marks(attribution)[mark].blocks);
-	marks(attribution)[mark] = (struct mark){ .begin_ns = UINT64_MAX, .unused = true };
+	vt_marks_forget(&attribution->marks, mark);
 }
 
-static void begin(struct vt_attribution *attribution, struct mark *mark)
+/* A function of links failed. */
+static int links_failed(const struct vt_attribution *attribution, int r, struct vt_err *err)
 {
-	mark->begun = true;
-	mark->last_serial = attribution->last_serial;
-	vt_buf_clear(&mark->blocks);
-}
-
-/* Marks whose time has passed when an event of this time comes. */
-static void begin_due(struct vt_attribution *attribution, uint64_t time_ns)
-{
-	struct mark *mark = marks(attribution);
-
-	for (size_t n = mark_count(attribution); n; n--, mark++)
-		if (VT_UNLIKELY(!mark->begun && mark->begin_ns < time_ns))
-			begin(attribution, mark);
-}
-
-static void end_pending(struct vt_attribution *attribution, uint32_t device)
-{
-	if (device >= attribution->peaks_room || !attribution->peaks[device].pending)
-		return;
-	attribution->peaks[device].pending = false;
-	begin(attribution, &attribution->peaks[device].mark);
-}
-
-static int keep(struct mark *mark, const struct vt_attributed *block)
-{
-	if (!mark->begun || mark->unused || block->serial > mark->last_serial ||
-	    (mark->device != UINT32_MAX && mark->device != block->device))
-		return 0;
-	return vt_buf_append(&mark->blocks, block, sizeof(*block));
+	return attribution->each_failed ? r : no_memory(err);
 }
 
 static int on_alloc(void *self, const struct vt_replay *replay, const struct vt_item *item,
@@ -163,9 +108,11 @@ static int on_alloc(void *self, const struct vt_replay *replay, const struct vt_
 	struct vt_scope scope;
 	struct vt_life *life;
 	uint32_t index;
+	int r;
 
 	(void)replay;
-	begin_due(attribution, item->time_ns);
+	attribution->err = err;
+	vt_marks_begin_due(&attribution->marks, item->time_ns, attribution->last_serial);
 	if (!process || vt_lives_begin(&attribution->lives, block, &index) < 0 ||
 	    vt_scopes_op(&attribution->scopes, item->process, block->op, &scope) < 0 ||
 	    vt_scopes_stack(&attribution->scopes, item->process, block->stack, &frames) < 0)
@@ -184,11 +131,13 @@ static int on_alloc(void *self, const struct vt_replay *replay, const struct vt_
 		return no_memory(err);
 	if (frames.apply_line && (!process->apply_line || frames.apply_line < process->apply_line))
 		process->apply_line = frames.apply_line;
-	if (vt_links_birth(&attribution->links, index) < 0 ||
-	    vt_step_times_alloc(&attribution->times, item->process, life->site, item->time_ns) < 0)
+	if (vt_step_times_alloc(&attribution->times, item->process, life->site, item->time_ns) < 0)
 		return no_memory(err);
+	r = vt_links_birth(&attribution->links, index);
+	if (r < 0)
+		return links_failed(attribution, r, err);
 	attribution->last_serial = block->serial;
-	end_pending(attribution, block->device);
+	vt_marks_end_announced(&attribution->marks, block->device, block->serial);
 	return 0;
 }
 
@@ -197,6 +146,52 @@ static uint32_t step_of(const struct vt_attribution *attribution, const struct v
 	if (life->range_step != UINT32_MAX)
 		return life->range_step;
 	return vt_step_times_at(&attribution->times, life->process, life->block.alloc_ns);
+}
+
+static struct late *late_at(const struct vt_attribution *attribution, uint32_t index)
+{
+	return (struct late *)(void *)attribution->late.data + index;
+}
+
+/* The life is over, and its place stays taken until the op around it ends. */
+static int put_off(struct vt_attribution *attribution, uint32_t index, const struct vt_attributed *block)
+{
+	struct vt_life *life = vt_lives_at(&attribution->lives, index);
+	uint32_t spare = (uint32_t)(attribution->late_free.bytes / sizeof(uint32_t));
+	struct late late = { .block = *block };
+
+	vt_lives_close(&attribution->lives, index);
+	if (vt_marks_keep(&attribution->marks, block, &late.places) < 0)
+		return -VT_E_NOMEM;
+	if (spare) {
+		attribution->late_free.bytes -= sizeof(uint32_t);
+		life->late = ((const uint32_t *)(const void *)attribution->late_free.data)[spare - 1] + 1;
+		*late_at(attribution, life->late - 1) = late;
+		return 0;
+	}
+	life->late = (uint32_t)(attribution->late.bytes / sizeof(late)) + 1;
+	return vt_buf_append(&attribution->late, &late, sizeof(late));
+}
+
+/* Of a life that was put off all is known now. */
+static int finish(void *self, uint32_t index)
+{
+	struct vt_attribution *attribution = self;
+	struct vt_life *life = vt_lives_at(&attribution->lives, index);
+	uint32_t place = life->late - 1;
+	struct late *late = late_at(attribution, place);
+	int r = 0;
+
+	late->block.forward_op = life->forward_op;
+	late->block.forward_stack = life->forward_stack;
+	vt_marks_complete(&attribution->marks, &late->places, &late->block);
+	if (attribution->each)
+		r = attribution->each(attribution->each_self, &late->block, attribution->err);
+	attribution->each_failed |= r < 0;
+	life->late = 0;
+	if (!r)
+		r = vt_buf_append(&attribution->late_free, &place, sizeof(place));
+	return r ? r : vt_lives_end(&attribution->lives, index);
 }
 
 /* A life is over: what was it for, and which marks saw it? */
@@ -226,13 +221,12 @@ static int settle(struct vt_attribution *attribution, uint32_t index, const stru
 		.freed_in_backward = ending->dead && ending->in_backward,
 		.range_step = life->range_step != UINT32_MAX,
 	};
-	struct mark *mark = marks(attribution);
 	int r = vt_rules_learn(&attribution->rules, life, verdict);
 
-	if (!r && life->block.device < attribution->peaks_room)
-		r = keep(&attribution->peaks[life->block.device].mark, &block);
-	for (size_t n = mark_count(attribution); n && !r; n--, mark++)
-		r = keep(mark, &block);
+	if (!r && ending->dead && life->pending && !life->forward_op && (life->scope_flags & VT_SCOPE_BACKWARD))
+		return put_off(attribution, index, &block) < 0 ? no_memory(err) : 0;
+	if (!r)
+		r = vt_marks_keep(&attribution->marks, &block, NULL);
 	if (r < 0)
 		return no_memory(err);
 	r = attribution->each ? attribution->each(attribution->each_self, &block, err) : 0;
@@ -282,21 +276,17 @@ static int on_free(void *self, const struct vt_replay *replay, const struct vt_i
 	int r;
 
 	(void)replay;
-	begin_due(attribution, item->time_ns);
+	attribution->err = err;
+	vt_marks_begin_due(&attribution->marks, item->time_ns, attribution->last_serial);
 	if (index == VT_LIFE_NONE) {
-		end_pending(attribution, block->device);
+		vt_marks_end_announced(&attribution->marks, block->device, attribution->last_serial);
 		return 0;
 	}
 	if (find_ending(attribution, item, vt_lives_at(&attribution->lives, index), &ending) < 0)
 		return no_memory(err);
-	if (block->device < attribution->peaks_room && attribution->peaks[block->device].pending) {
-		/* The total is the highest without this block, so the peak's mark must not see it. */
-		struct mark *mark = &attribution->peaks[block->device].mark;
-
-		mark->begun = false;
-	}
+	vt_marks_before_free(&attribution->marks, block->device);
 	r = settle(attribution, index, &ending, item->time_ns, err);
-	end_pending(attribution, block->device);
+	vt_marks_end_announced(&attribution->marks, block->device, attribution->last_serial);
 	return r;
 }
 
@@ -304,10 +294,12 @@ static int on_op(void *self, const struct vt_replay *replay, const struct vt_ite
 {
 	struct vt_attribution *attribution = self;
 
+	int r;
+
 	(void)replay;
-	return vt_links_op(&attribution->links, item->process, (const struct vt_op *)(const void *)item->rec) < 0
-		       ? no_memory(err)
-		       : 0;
+	attribution->err = err;
+	r = vt_links_op(&attribution->links, item->process, (const struct vt_op *)(const void *)item->rec);
+	return r < 0 ? links_failed(attribution, r, err) : 0;
 }
 
 static int on_peak(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
@@ -317,22 +309,19 @@ static int on_peak(void *self, const struct vt_replay *replay, const struct vt_i
 
 	(void)replay;
 	(void)item;
-	if (vt_array_reach((void **)&attribution->peaks, &attribution->peaks_room, device,
-			   sizeof(*attribution->peaks)) < 0)
-		return no_memory(err);
-	attribution->peaks[device].pending = true;
-	attribution->peaks[device].mark.device = device;
-	return 0;
+	return vt_marks_announce(&attribution->marks, device) < 0 ? no_memory(err) : 0;
 }
 
 /* A driver event may raise a pool's total without a block of its own. */
 static int on_driver(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
 		     struct vt_err *err)
 {
+	struct vt_attribution *attribution = self;
+
 	(void)replay;
 	(void)item;
 	(void)err;
-	end_pending(self, device);
+	vt_marks_end_announced(&attribution->marks, device, attribution->last_serial);
 	return 0;
 }
 
@@ -356,7 +345,7 @@ static int settle_live(struct vt_attribution *attribution, unsigned turn, struct
 		const struct vt_link_process *process;
 		struct vt_ending ending;
 
-		if (!life->block.serial || vt_rules_turn(&attribution->rules, life) > turn)
+		if (!life->block.serial || life->late || vt_rules_turn(&attribution->rules, life) > turn)
 			continue;
 		process = vt_links_process(&attribution->links, life->process);
 		if (!process)
@@ -367,28 +356,38 @@ static int settle_live(struct vt_attribution *attribution, unsigned turn, struct
 	return r;
 }
 
-/* Steps that were found late, for the blocks that are kept. */
-static void renew_steps(const struct vt_attribution *attribution, struct mark *mark)
+/* Ops that had not ended. */
+static int finish_rest(struct vt_attribution *attribution)
 {
-	struct vt_attributed *block = (struct vt_attributed *)(void *)mark->blocks.data;
+	int r = 0;
 
-	for (size_t n = mark->blocks.bytes / sizeof(*block); n; n--, block++)
-		if (!block->range_step)
-			block->step = vt_step_times_at(&attribution->times, block->process, block->alloc_ns);
+	for (uint32_t i = 0; i < vt_lives_places(&attribution->lives) && !r; i++)
+		if (vt_lives_at(&attribution->lives, i)->late)
+			r = finish(attribution, i);
+	return r;
+}
+
+/* A step that was found late. */
+static void renew_step(void *self, struct vt_attributed *block)
+{
+	const struct vt_attribution *attribution = self;
+
+	if (!block->range_step)
+		block->step = vt_step_times_at(&attribution->times, block->process, block->alloc_ns);
 }
 
 static int on_end(void *self, const struct vt_replay *replay, struct vt_err *err)
 {
 	struct vt_attribution *attribution = self;
-	int r = 0;
+	int r;
 
 	(void)replay;
-	for (uint32_t i = 0; i < attribution->peaks_room; i++)
-		end_pending(attribution, i);
-	begin_due(attribution, UINT64_MAX);
-	for (size_t i = 0; i < mark_count(attribution); i++)
-		if (!marks(attribution)[i].begun)
-			begin(attribution, &marks(attribution)[i]);
+	attribution->err = err;
+	vt_marks_begin_due(&attribution->marks, UINT64_MAX, attribution->last_serial);
+	vt_marks_begin_rest(&attribution->marks, attribution->last_serial);
+	r = finish_rest(attribution);
+	if (r < 0)
+		return links_failed(attribution, r, err);
 	for (uint32_t i = 0; i < vt_lives_places(&attribution->lives) && !r; i++)
 		if (vt_lives_at(&attribution->lives, i)->block.serial)
 			r = vt_rules_learn_initial(&attribution->rules, vt_lives_at(&attribution->lives, i));
@@ -396,10 +395,7 @@ static int on_end(void *self, const struct vt_replay *replay, struct vt_err *err
 		return no_memory(err);
 	for (unsigned turn = 0; turn < VT_RULES_TURNS && !r; turn++)
 		r = settle_live(attribution, turn, err);
-	for (size_t i = 0; i < mark_count(attribution); i++)
-		renew_steps(attribution, &marks(attribution)[i]);
-	for (size_t i = 0; i < attribution->peaks_room; i++)
-		renew_steps(attribution, &attribution->peaks[i].mark);
+	vt_marks_each(&attribution->marks, renew_step, attribution);
 	return r;
 }
 
@@ -416,24 +412,14 @@ struct vt_listener vt_attribution_listener(struct vt_attribution *attribution)
 	};
 }
 
-static struct vt_attributed_list list_of(const struct mark *mark)
-{
-	return (struct vt_attributed_list){
-		(const struct vt_attributed *)(const void *)mark->blocks.data,
-		mark->blocks.bytes / sizeof(struct vt_attributed),
-	};
-}
-
 struct vt_attributed_list vt_attribution_marked(const struct vt_attribution *attribution, uint32_t mark)
 {
-	return list_of(&marks(attribution)[mark]);
+	return vt_marks_blocks(&attribution->marks, mark);
 }
 
 struct vt_attributed_list vt_attribution_peak(const struct vt_attribution *attribution, uint32_t device)
 {
-	if (device >= attribution->peaks_room)
-		return (struct vt_attributed_list){ NULL, 0 };
-	return list_of(&attribution->peaks[device].mark);
+	return vt_marks_peak(&attribution->marks, device);
 }
 
 uint32_t vt_attribution_step(const struct vt_attribution *attribution, uint32_t process, uint64_t time_ns)

@@ -8,22 +8,7 @@
 #ifndef VT_ANALYZE_ATTRIBUTE_H
 #define VT_ANALYZE_ATTRIBUTE_H
 
-#include "analyze/attribute/rules.h"
-
-/* A block with all that is known of it. */
-struct vt_attributed {
-	uint64_t address, size_bytes, serial;
-	uint64_t alloc_ns;
-	uint64_t free_ns; /* UINT64_MAX: live at the end */
-	uint32_t device;  /* index into the replay's devices */
-	uint32_t process, thread;
-	uint32_t op, stack;		     /* of the allocation */
-	uint32_t forward_op, forward_stack;  /* of backward memory: the forward op it belongs to; 0: not known */
-	uint32_t step;			     /* VT_STEP_UNKNOWN: not known */
-	uint8_t category, confidence, phase; /* rules.h */
-	bool freed_in_backward;
-	bool range_step; /* step is of the range around the allocation */
-};
+#include "analyze/attribute/marks.h"
 
 struct vt_attribution;
 
@@ -31,7 +16,7 @@ int vt_attribution_new(struct vt_attribution **ret, const struct vt_symbols *sym
 void vt_attribution_free(struct vt_attribution *attribution); /* NULL is fine */
 struct vt_listener vt_attribution_listener(struct vt_attribution *attribution);
 
-/* Each attributed block, as it ends. Its step is what was known by then. Set before the run; self is borrowed. */
+/* Each attributed block, as it ends or as the op around its end does. Its step is what was known by then. Set before the run; self is borrowed. */
 void vt_attribution_each(struct vt_attribution *attribution,
 			 int (*fn)(void *self, const struct vt_attributed *block, struct vt_err *err), void *self);
 
@@ -46,11 +31,7 @@ int vt_attribution_mark_at(struct vt_attribution *attribution, uint64_t time_ns,
 /* Forgets a mark and its blocks; its number may be given anew. */
 void vt_attribution_unmark(struct vt_attribution *attribution, uint32_t mark);
 
-/* After the run. The blocks of a mark, in no order of meaning; valid as long as the attribution. */
-struct vt_attributed_list {
-	const struct vt_attributed *list;
-	size_t count;
-};
+/* After the run. Valid as long as the attribution. */
 struct vt_attributed_list vt_attribution_marked(const struct vt_attribution *attribution, uint32_t mark);
 struct vt_attributed_list vt_attribution_peak(const struct vt_attribution *attribution, uint32_t device);
 

@@ -7,6 +7,11 @@
 #include "schema/event.h"
 
 #define OPS_FIRST 64
+/* Nodes that one op makes at most, as far as they are told from ops that were not captured. An in-place op on a view
+ * makes two or three. */
+#define NODES_MAX 16
+/* Blocks that may wait for the ops around them to end, on a thread. */
+#define PENDING_MAX (1u << 20)
 
 struct vt_link_block {
 	uint32_t index;
@@ -20,6 +25,12 @@ struct forward {
 	uint32_t node; /* 0: nothing here */
 	uint32_t stack;
 	uint32_t pass; /* vt_link_process.passes */
+};
+
+/* A forward op that ran inside a node of the graph: autograd.grad(create_graph=True), torch.utils.checkpoint. */
+struct made {
+	uint32_t torch; /* index */
+	int64_t sequence;
 };
 
 /* A thread as the framework numbers them. */
@@ -109,11 +120,18 @@ static struct forward *place(struct vt_link_torch *torch, int64_t sequence, uint
 	return slot(torch, sequence);
 }
 
+/* The op that made the node of that number: the one that began with it or, of ops that make several, with one before. */
 static const struct forward *look_up(const struct vt_link_torch *torch, int64_t sequence)
 {
-	const struct forward *found = torch->room ? slot(torch, sequence) : NULL;
+	for (int64_t back = 0; torch->room && back < NODES_MAX && back <= sequence; back++) {
+		const struct forward *found = slot(torch, sequence - back);
 
-	return found && found->node && found->sequence == sequence ? found : NULL;
+		if (!found->node || found->sequence < sequence - back)
+			continue;
+		/* A later op took its place: what made the node is not known any more. */
+		return found->sequence == sequence - back ? found : NULL;
+	}
+	return NULL;
 }
 
 /* What is known of the blocks that wait for it: whether the op they are from made a node. */
@@ -216,26 +234,57 @@ static int on_forward(struct vt_links *links, uint32_t process_id, const struct 
 	struct vt_link_torch *torch = find_torch(links, process_id, op->torch_thread);
 	const struct vt_link_process *process = vt_links_process(links, process_id);
 	struct vt_link_thread *thread = vt_links_thread(links, process_id, op->thread);
-	uint32_t stack;
+	uint32_t stack = op->stack;
 	int r;
 
 	if (!torch || !process || !thread)
 		return -VT_E_NOMEM;
-	stack = thread->last_alloc_ns >= op->start_ns ? thread->last_stack : 0;
+	/* Traces of before ops had stacks of their own. */
+	if (!stack && thread->last_alloc_ns >= op->start_ns)
+		stack = thread->last_stack;
 	r = advance(links, process_id, torch, op, outside);
 	if (!r)
 		r = enter_forward(torch, op, stack, process->passes);
+	if (!r && !outside) {
+		const struct made made = { (uint32_t)(torch - links->torch), op->sequence };
+
+		r = vt_buf_append(&thread->made, &made, sizeof(made));
+	}
 	if (!r)
 		r = give_sequence(links, thread, torch, op);
 	return r;
 }
 
+/*
+ * A node ended. Ops with a number that ran inside it belong where its own forward op was called: that is the line of
+ * the program behind a second backward pass. Not those that Python called from inside the node: they have lines.
+ */
+static void give_line(struct vt_links *links, struct vt_link_thread *thread, const struct vt_op *node, uint32_t stack)
+{
+	const struct made *list = (const struct made *)(const void *)thread->made.data;
+	size_t n = thread->made.bytes / sizeof(*list);
+
+	for (; n; n--) {
+		const struct vt_link_torch *torch = &links->torch[list[n - 1].torch];
+		struct forward *forward = slot(torch, list[n - 1].sequence);
+
+		if (forward->sequence != list[n - 1].sequence)
+			continue;
+		if (forward->start_ns < node->start_ns)
+			break;
+		if (stack && (!forward->stack || forward->stack == node->stack))
+			forward->stack = stack;
+	}
+	thread->made.bytes = n * sizeof(*list);
+}
+
 /* What was allocated since then belongs to the forward op of the node that ran last. */
-static void give_forward(struct vt_links *links, const struct vt_link_thread *thread, uint64_t since_ns)
+static int give_forward(struct vt_links *links, const struct vt_link_thread *thread, uint64_t since_ns)
 {
 	const struct vt_link_block *list = (const struct vt_link_block *)(const void *)thread->pending.data;
+	int r = 0;
 
-	for (size_t i = thread->pending.bytes / sizeof(*list); thread->node_op && i-- > 0;) {
+	for (size_t i = thread->pending.bytes / sizeof(*list); thread->node_op && i-- > 0 && !r;) {
 		struct vt_life *life = vt_lives_get(links->lives, list[i].index, list[i].serial);
 
 		if (!life)
@@ -247,26 +296,64 @@ static void give_forward(struct vt_links *links, const struct vt_link_thread *th
 			continue;
 		life->forward_op = thread->node_op;
 		life->forward_stack = thread->node_stack;
+		if (life->late)
+			r = links->finish(links->finish_self, list[i].index);
 	}
+	return r;
+}
+
+/* No op is open: what was allocated in those before has all the links that there are. */
+static int end_pending(struct vt_links *links, struct vt_link_thread *thread)
+{
+	const struct vt_link_block *list = (const struct vt_link_block *)(const void *)thread->pending.data;
+	int r = 0;
+
+	for (size_t n = thread->pending.bytes / sizeof(*list); n && !r; n--, list++) {
+		struct vt_life *life = vt_lives_get(links->lives, list->index, list->serial);
+
+		if (!life)
+			continue;
+		life->pending = false;
+		if (life->late)
+			r = links->finish(links->finish_self, list->index);
+	}
+	vt_buf_clear(&thread->pending);
+	return r;
 }
 
 /* A node of the graph ran: what was allocated meanwhile belongs to the forward op that made it. */
-static int on_backward(struct vt_links *links, uint32_t process, const struct vt_op *op)
+static int on_backward(struct vt_links *links, uint32_t process_id, const struct vt_op *op)
 {
-	struct vt_link_torch *torch = find_torch(links, process, op->forward_thread);
-	struct vt_link_thread *thread = vt_links_thread(links, process, op->thread);
+	struct vt_link_torch *torch = find_torch(links, process_id, op->forward_thread);
+	const struct vt_link_process *process = vt_links_process(links, process_id);
+	struct vt_link_thread *thread = vt_links_thread(links, process_id, op->thread);
 	const struct forward *forward;
 
-	if (!torch || !thread)
+	if (!torch || !process || !thread)
 		return -VT_E_NOMEM;
 	if (torch->any && torch->current == op->sequence)
 		settle_waiting(links, torch, VT_NODE_MADE);
 	forward = look_up(torch, op->sequence);
 	thread->node_op = forward ? forward->node : 0;
 	thread->node_stack = forward ? forward->stack : 0;
+	thread->node_pass = process->passes;
 	thread->node_ended = true;
-	give_forward(links, thread, op->start_ns);
-	return 0;
+	give_line(links, thread, op, thread->node_stack);
+	return give_forward(links, thread, op->start_ns);
+}
+
+/*
+ * AccumulateGrad has no forward op. The engine runs it as soon as the last node that feeds it has ended, before any
+ * other (torch/csrc/autograd/engine.cpp: its sequence number is the highest), so that node ran before it on the thread.
+ */
+static int on_accumulate(struct vt_links *links, uint32_t process_id, const struct vt_op *op)
+{
+	const struct vt_link_process *process = vt_links_process(links, process_id);
+	struct vt_link_thread *thread = vt_links_thread(links, process_id, op->thread);
+
+	if (!process || !thread)
+		return -VT_E_NOMEM;
+	return thread->node_pass == process->passes ? give_forward(links, thread, op->start_ns) : 0;
 }
 
 int vt_links_birth(struct vt_links *links, uint32_t index)
@@ -294,11 +381,10 @@ int vt_links_birth(struct vt_links *links, uint32_t index)
 	}
 	thread->last_alloc_ns = life->block.alloc_ns;
 	thread->last_stack = life->block.stack;
-	if (!life->block.op || (life->scope_flags & VT_SCOPE_RANGE)) {
-		/* No op is open: those before have ended. */
-		vt_buf_clear(&thread->pending);
-		return 0;
-	}
+	if (!life->block.op || (life->scope_flags & VT_SCOPE_RANGE))
+		return end_pending(links, thread);
+	/* More than that in one op is not put off. */
+	life->pending = thread->pending.bytes < PENDING_MAX * sizeof(pending);
 	return vt_buf_append(&thread->pending, &pending, sizeof(pending));
 }
 
@@ -307,6 +393,7 @@ static int end_op(struct vt_links *links, uint32_t process_id, const struct vt_o
 	struct vt_link_process *process = vt_links_process(links, process_id);
 	struct vt_link_thread *thread = vt_links_thread(links, process_id, op->thread);
 	bool backward = scope->flags & VT_SCOPE_BACKWARD;
+	int r = 0;
 
 	if (!process || !thread)
 		return -VT_E_NOMEM;
@@ -319,12 +406,14 @@ static int end_op(struct vt_links *links, uint32_t process_id, const struct vt_o
 	/* Until the engine's own range ends. */
 	if (scope->flags & VT_SCOPE_IS_ENGINE)
 		thread->node_ended = false;
-	if (scope->flags & VT_SCOPE_OUTERMOST)
-		vt_buf_clear(&thread->pending);
-	if (scope->flags & VT_SCOPE_IS_PROFILER_STEP)
+	if (scope->flags & VT_SCOPE_OUTERMOST) {
+		r = end_pending(links, thread);
+		vt_buf_clear(&thread->made);
+	}
+	if (!r && (scope->flags & VT_SCOPE_IS_PROFILER_STEP))
 		return vt_step_times_profiler(links->times, process_id, scope->profiler_step, op->start_ns, op->end_ns);
-	if (!(scope->flags & VT_SCOPE_IS_STEP))
-		return 0;
+	if (r || !(scope->flags & VT_SCOPE_IS_STEP))
+		return r;
 	process->optimizer_steps++;
 	return vt_step_times_optimizer(links->times, process_id,
 				       vt_symbols_op_name_key(links->scopes->symbols, process_id, op->node),
@@ -344,13 +433,17 @@ int vt_links_op(struct vt_links *links, uint32_t process, const struct vt_op *op
 		r = on_backward(links, process, op);
 	else if (op->sequence >= 0 && info.scope != VT_op_scope_USER)
 		r = on_forward(links, process, op, !(scope.flags & VT_SCOPE_BACKWARD));
+	else if (info.scope == VT_op_scope_BACKWARD)
+		r = on_accumulate(links, process, op);
 	return r < 0 ? r : end_op(links, process, op, &scope);
 }
 
 void vt_links_done(struct vt_links *links)
 {
-	for (uint32_t i = 0; i < links->thread_map.count; i++)
+	for (uint32_t i = 0; i < links->thread_map.count; i++) {
 		vt_buf_done(&links->threads[i].pending);
+		vt_buf_done(&links->threads[i].made);
+	}
 	for (uint32_t i = 0; i < links->torch_map.count; i++) {
 		vt_buf_done(&links->torch[i].waiting);
 		free(links->torch[i].ops);

@@ -4,7 +4,8 @@
  * A forward op that makes a node of the autograd graph takes the next number of its thread; the backward op that runs
  * that node names the thread and the number. The number is read when an op begins, so ops that make no node, and
  * composite ops around the one that does, carry the same number: the last one with it, and the innermost of that, is
- * meant. That also tells whether an op made a node at all: the next op has a higher number.
+ * meant. That also tells whether an op made a node at all: the next op has a higher number. The op event has the Python
+ * stack of the call, so that the line is known of ops that allocate nothing too.
  *
  * Op events come when ops end. A block is on its thread's list of pending ones from its allocation until the outermost
  * op around it has ended. Memory: the live set's part of that, and for each thread a table of the forward ops of the
@@ -22,11 +23,13 @@
 /* A kernel thread. */
 struct vt_link_thread {
 	struct vt_buf pending; /* struct vt_link_block, in order of allocation */
+	struct vt_buf made;    /* ops with a number that ran inside the nodes that are open, as they ended */
 	uint32_t workspaces;   /* blocks of a workspace's size that matrix products allocated */
 	uint32_t tops;	       /* units of work (scope.h) that ended */
 	uint32_t last_stack;   /* of the last allocation */
 	uint64_t last_alloc_ns;
 	uint32_t node_op, node_stack; /* the forward op of the last node of the graph that ran; 0: not known */
+	uint32_t node_pass;	      /* vt_link_process.passes when it ended */
 	bool node_ended;	      /* it has, and the engine is not done with its results */
 	bool autograd;		      /* it has run backward ops, and no Python was below them */
 	bool in_backward;	      /* the last op that ended was a backward one */
@@ -41,11 +44,14 @@ struct vt_link_process {
 	bool last_was_backward;	  /* the last op that ended */
 };
 
-/* Zero-initialised, then the three borrowed ones set; the holder calls vt_links_done. */
+/* Zero-initialised, then the first five set; the holder calls vt_links_done. */
 struct vt_links {
 	struct vt_lives *lives;
 	struct vt_scopes *scopes;
 	struct vt_step_times *times;
+	/* Of a life that was put off (life->late) nothing more will become known. */
+	int (*finish)(void *self, uint32_t life);
+	void *finish_self;
 	struct vt_idmap thread_map; /* process, kernel thread */
 	struct vt_link_thread *threads;
 	size_t threads_room;

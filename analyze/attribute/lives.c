@@ -44,11 +44,16 @@ uint32_t vt_lives_places(const struct vt_lives *lives)
 	return (uint32_t)(lives->list.bytes / sizeof(struct vt_life));
 }
 
+void vt_lives_close(struct vt_lives *lives, uint32_t index)
+{
+	(void)vt_map_take(&lives->by_serial, vt_lives_at(lives, index)->block.serial);
+}
+
 int vt_lives_end(struct vt_lives *lives, uint32_t index)
 {
 	struct vt_life *life = vt_lives_at(lives, index);
 
-	(void)vt_map_take(&lives->by_serial, life->block.serial);
+	vt_lives_close(lives, index);
 	life->block.serial = 0;
 	return vt_buf_append(&lives->free, &index, sizeof(index));
 }

@@ -28,6 +28,8 @@ struct vt_life {
 	uint32_t site;			  /* number of (process, op, stack) */
 	uint32_t module_line, apply_line; /* scope.h */
 	uint8_t node;			  /* enum vt_made_node */
+	bool pending;			  /* links.c: the ops around it have not all ended */
+	uint32_t late;			  /* attribute.c: it has ended, and where it waits for them; 0: it has not */
 	bool workspace;			  /* of a workspace's size, by one of the first matrix products of the thread */
 };
 
@@ -47,6 +49,8 @@ struct vt_life *vt_lives_get(const struct vt_lives *lives, uint32_t index, uint6
 /* Places in use, free ones among them: for going through all. */
 uint32_t vt_lives_places(const struct vt_lives *lives);
 struct vt_life *vt_lives_at(const struct vt_lives *lives, uint32_t index);
+/* The block is gone; the place stays taken. */
+void vt_lives_close(struct vt_lives *lives, uint32_t index);
 int vt_lives_end(struct vt_lives *lives, uint32_t index);
 void vt_lives_done(struct vt_lives *lives);
 

@@ -147,13 +147,25 @@ static uint32_t frame_flags(const struct vt_frame_info *frame, bool innermost)
 	return flags;
 }
 
+/* Where Python starts the autograd engine: what is further out is what the pass was started for. */
+static bool is_engine_call(const struct vt_frame_info *frame)
+{
+	return !strcmp(frame->function, "_engine_run_backward") ||
+	       (strstr(frame->file, "/torch/autograd/__init__.py") &&
+		(!strcmp(frame->function, "backward") || !strcmp(frame->function, "grad")));
+}
+
 static void find_stack(const struct vt_symbols *symbols, uint32_t process, uint32_t stack, struct vt_frames *ret)
 {
+	uint32_t not_wanted = 0;
 	struct vt_frame_info frame;
 
 	*ret = (struct vt_frames){ .flags = 0 };
 	for (int depth = 0; depth < DEPTH_MAX && vt_symbols_frame(symbols, process, stack, &frame); depth++) {
-		ret->flags |= frame_flags(&frame, !depth);
+		/* A checkpoint's backward computes its forward again, and then starts an engine of its own. */
+		if (is_engine_call(&frame))
+			not_wanted = VT_FRAMES_RECOMPUTE;
+		ret->flags |= frame_flags(&frame, !depth) & ~not_wanted;
 		if (!ret->apply_line && strstr(frame.file, "/torch/nn/modules/module.py") &&
 		    !strcmp(method(frame.function), "_apply"))
 			ret->apply_line = frame.line;

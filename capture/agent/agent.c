@@ -153,7 +153,7 @@ uint64_t vt_agent_now(struct vt_thread *thread)
 
 struct vt_context vt_agent_context(struct vt_thread *thread)
 {
-	struct vt_context context = { .op = vt_thread_op(thread), .stack = vt_python_stack(thread) };
+	struct vt_context context = { .op = vt_thread_op(thread), .stack = vt_python_here(thread).stack };
 
 	return context;
 }

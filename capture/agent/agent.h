@@ -27,6 +27,13 @@
 #define VT_EXPORT __attribute__((visibility("default")))
 #define VT_OP_DEPTH_MAX 128
 
+/* Where a thread's Python is. While it stays in one frame at one instruction, so do all the frames that called that one. */
+struct vt_python_here {
+	const void *frame; /* NULL: not known, or no Python */
+	uint64_t instruction;
+	uint32_t stack; /* stack id; 0: none */
+};
+
 /* An op that has begun on a thread and not ended. */
 struct vt_open_op {
 	const void *function; /* its at::RecordFunction, or the NVTX domain: tells which op an end belongs to */
@@ -34,7 +41,8 @@ struct vt_open_op {
 	int64_t sequence;
 	uint32_t node;
 	uint32_t forward_thread;
-	bool is_range; /* of NVTX: ends by itself, whatever ends around it */
+	struct vt_python_here here; /* of its begin; only of ops with a sequence and what is inside them */
+	bool is_range;		    /* of NVTX: ends by itself, whatever ends around it */
 };
 
 /* The watched driver call that a thread is in; driver calls do not nest (cupti_memory.c). */
@@ -99,6 +107,14 @@ static inline uint32_t vt_thread_op(const struct vt_thread *thread)
 	uint32_t depth = thread->depth < VT_OP_DEPTH_MAX ? thread->depth : VT_OP_DEPTH_MAX;
 
 	return depth ? thread->ops[depth - 1].node : 0;
+}
+
+/* Where Python was when the innermost op began. */
+static inline struct vt_python_here vt_thread_here(const struct vt_thread *thread)
+{
+	uint32_t depth = thread->depth < VT_OP_DEPTH_MAX ? thread->depth : VT_OP_DEPTH_MAX;
+
+	return depth ? thread->ops[depth - 1].here : (struct vt_python_here){ .frame = NULL };
 }
 
 /* Op from the thread's op stack, Python stack by walking it (when on). No lock, no GIL, no allocation once warm. */

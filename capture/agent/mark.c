@@ -50,6 +50,8 @@ int vt_range_push(struct vt_thread *thread, const struct vt_nvtx_domain *domain,
 	op->function = domain;
 	op->sequence = -1;
 	op->forward_thread = 0;
+	/* It may outlive the op around it. */
+	op->here = (struct vt_python_here){ .frame = NULL };
 	op->is_range = true;
 	op->node = vt_op_stack_node(thread, text->bytes, text->length, VT_op_scope_NVTX);
 	op->start_ns = vt_agent_now(thread);

@@ -93,5 +93,7 @@ void vt_op_stack_write(struct vt_thread *thread, const struct vt_open_op *op)
 	record->thread = thread->tid;
 	record->forward_thread = op->forward_thread;
 	record->torch_thread = thread->torch_thread;
+	record->stack = op->sequence >= 0 ? op->here.stack : 0;
+	record->fill = 0;
 	vt_ring_commit(&thread->writer, sizeof(*record));
 }

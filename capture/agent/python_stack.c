@@ -78,10 +78,9 @@ static int64_t instruction_of(const void *frame, const void *code)
 	return instruction < 0 || instruction > INSTRUCTION_MAX ? 0 : instruction;
 }
 
-/* Notes the places of the thread's frames, innermost first, without looking anything up. Their number. */
-static uint32_t walk(const void *tstate, struct vt_python_place *places)
+/* Notes the places of a frame and its callers, innermost first, without looking anything up. Their number. */
+static uint32_t walk(const void *frame, struct vt_python_place *places)
 {
-	const void *frame = innermost_frame(tstate);
 	uint32_t n = 0;
 
 	for (uint32_t visits = 0; is_pointer(frame) && n < VT_PYTHON_DEPTH_MAX && visits < VISITS_MAX; visits++) {
@@ -114,22 +113,12 @@ static uint32_t find_stack(struct vt_thread *thread, const struct vt_python_plac
 	return frame ? vt_intern_stack(thread, parent, frame, depth) : 0;
 }
 
-uint32_t vt_python_stack(struct vt_thread *thread)
+/* The stack that ends in a frame. What of the last walk still holds is taken from there. */
+static uint32_t walk_stack(struct vt_thread *thread, const void *frame)
 {
 	struct vt_stack_cache *cache = thread->stacks;
-	uint32_t n, same = 0, stack = 0;
-	const void *tstate;
+	uint32_t n = walk(frame, cache->walk), same = 0, stack = 0;
 
-	if (atomic_load_explicit(&state, memory_order_acquire) != ON)
-		return 0;
-	/* While the interpreter ends it frees the states of daemon threads. One that passes here just before that has
-	 * some hundred nanoseconds to finish, much less than the interpreter takes to get there. */
-	if (!layout.is_initialized() || layout.is_finalizing())
-		return 0;
-	tstate = layout.this_thread();
-	if (!is_pointer(tstate))
-		return 0;
-	n = walk(tstate, cache->walk);
 	while (same < n && same < cache->depth && is_same(&cache->known[same].place, &cache->walk[n - 1 - same]))
 		same++;
 	if (same > 0)
@@ -146,4 +135,34 @@ uint32_t vt_python_stack(struct vt_thread *thread)
 		cache->depth = i + 1;
 	}
 	return stack;
+}
+
+/* Not looked into: only ever compared. */
+static uint64_t raw_instruction(const void *frame)
+{
+	return layout.instruction_scale ? vt_py_u32(frame, layout.frame_instruction)
+					: vt_py_u64(frame, layout.frame_instruction);
+}
+
+struct vt_python_here vt_python_here(struct vt_thread *thread)
+{
+	const struct vt_python_here op = vt_thread_here(thread), nowhere = { .frame = NULL };
+	struct vt_python_here here;
+	const void *tstate;
+
+	if (atomic_load_explicit(&state, memory_order_acquire) != ON)
+		return nowhere;
+	/* While the interpreter ends it frees the states of daemon threads. One that passes here just before that has
+	 * some hundred nanoseconds to finish, much less than the interpreter takes to get there. */
+	if (!layout.is_initialized() || layout.is_finalizing())
+		return nowhere;
+	tstate = layout.this_thread();
+	here.frame = is_pointer(tstate) ? innermost_frame(tstate) : NULL;
+	if (!is_pointer(here.frame))
+		return nowhere;
+	here.instruction = raw_instruction(here.frame);
+	here.stack = op.stack;
+	if (here.frame != op.frame || here.instruction != op.instruction || !op.stack)
+		here.stack = walk_stack(thread, here.frame);
+	return here;
 }

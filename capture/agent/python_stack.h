@@ -34,7 +34,10 @@ struct vt_stack_cache {
 /* Learns the interpreter's layout, once per process, and says in a note whether stacks are on. */
 void vt_python_attach(struct vt_thread *thread);
 
-/* Stack id of the calling thread; 0: no Python frames, or none that can be read. */
-uint32_t vt_python_stack(struct vt_thread *thread);
+/*
+ * Where the calling thread is, with the id of its stack; that is 0 where there are no Python frames, or none that can be
+ * read. The innermost op's stack is taken where Python has not moved since that op began: it cannot have, to come back.
+ */
+struct vt_python_here vt_python_here(struct vt_thread *thread);
 
 #endif

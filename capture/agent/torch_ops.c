@@ -16,6 +16,7 @@
 #include "capture/agent/loader.h"
 #include "capture/agent/op_stack.h"
 #include "capture/agent/proc.h"
+#include "capture/agent/python_stack.h"
 #include "capture/agent/record_function.h"
 #include "capture/agent/state.h"
 
@@ -78,6 +79,7 @@ static void begin(struct vt_thread *thread, const void *function)
 	op->function = function;
 	op->sequence = (int64_t)vt_rf_u64(function, layout.sequence);
 	op->forward_thread = (uint32_t)vt_rf_u64(function, layout.forward_thread);
+	op->here = op->sequence >= 0 ? vt_python_here(thread) : vt_thread_here(thread);
 	op->is_range = false;
 	op->node =
 		vt_op_stack_node(thread, name, strnlen(name, VT_OP_NAME_BYTES_MAX), vt_rf_u8(function, layout.scope));

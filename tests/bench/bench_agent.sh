@@ -10,7 +10,7 @@ row() {
 	text=$1 kind=$2 depth=$3
 	shift 3
 	rm -rf "$work/session" && mkdir "$work/session"
-	printf '%-58s %8s ns\n' "$text" "$(env "$@" "$python" "$here/bench_agent.py" "$fake" "$kind" "$depth")"
+	printf '%-66s %8s ns\n' "$text" "$(env "$@" "$python" "$here/bench_agent.py" "$fake" "$kind" "$depth")"
 }
 on="VRAMTRACE_SESSION=$work/session LD_PRELOAD=$agent"
 row "report, no agent" report 1 A=
@@ -20,4 +20,7 @@ for depth in 1 10 30 100; do
 	row "report, Python stack of $depth and 3 more frames" report $depth $on
 done
 row "op begin and end, no agent" op 1 A=
-row "op begin and end" op 1 $on
+row "op begin and end, no Python stack" op 1 $on VRAMTRACE_STACKS=none
+for depth in 1 10 30; do
+	row "op that autograd counts, Python stack of $depth and 3 more frames" op $depth $on
+done
