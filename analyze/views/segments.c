@@ -8,14 +8,8 @@
 #include "schema/base/bits.h"
 #include "schema/base/cleanup.h"
 
-struct segment {
-	uint64_t start, bytes;
-	bool mapped;	/* by cuMemMap: neighbours join into one range */
-	bool framework; /* a block was handed out in it */
-};
-
 struct device_segments {
-	struct segment *list; /* by start, not overlapping */
+	struct vt_segment *list; /* by start, not overlapping */
 	size_t count, room;
 	size_t hint; /* where the last block was found */
 };
@@ -72,7 +66,7 @@ static void erase(struct device_segments *device, size_t at, size_t n)
 	device->count -= n;
 }
 
-static int insert(struct device_segments *device, size_t at, struct segment segment)
+static int insert(struct device_segments *device, size_t at, struct vt_segment segment)
 {
 	if (vt_array_reach((void **)&device->list, &device->room, device->count, sizeof(*device->list)) < 0)
 		return -VT_E_NOMEM;
@@ -88,8 +82,8 @@ static int cut(struct device_segments *device, uint64_t start, uint64_t end)
 	size_t at = lower(device, start);
 
 	while (at < device->count && device->list[at].start < end) {
-		struct segment *segment = &device->list[at];
-		struct segment right = *segment;
+		struct vt_segment *segment = &device->list[at];
+		struct vt_segment right = *segment;
 		uint64_t segment_end = segment->start + segment->bytes;
 
 		if (segment_end > end) {
@@ -117,7 +111,7 @@ static int add(struct device_segments *device, uint64_t start, uint64_t bytes, b
 	/* What a lost free left behind gives way. */
 	int r = cut(device, start, start + bytes);
 
-	return r < 0 ? r : insert(device, lower(device, start), (struct segment){ start, bytes, mapped, false });
+	return r < 0 ? r : insert(device, lower(device, start), (struct vt_segment){ start, bytes, mapped, false });
 }
 
 static void drop_at(struct device_segments *device, uint64_t address)
@@ -257,7 +251,7 @@ static void scan(const struct device_segments *device, const struct extents *blo
 	size_t next = 0;
 
 	for (size_t i = 0; i < device->count; i++) {
-		const struct segment *segment = &device->list[i];
+		const struct vt_segment *segment = &device->list[i];
 		struct extent range = { segment->start, segment->start + segment->bytes };
 		bool is_small = segment->bytes == VT_TORCH_SMALL_SEGMENT;
 
@@ -300,4 +294,13 @@ int vt_segments_free_space(const struct vt_segments *segments, const struct vt_r
 	scan(device < segments->room ? &segments->devices[device] : &none, &blocks,
 	     request_bytes <= VT_TORCH_SMALL_REQUEST, ret);
 	return 0;
+}
+
+void vt_segments_each(const struct vt_segments *segments, uint32_t device,
+		      void (*fn)(void *arg, const struct vt_segment *segment), void *arg)
+{
+	if (device >= segments->room)
+		return;
+	for (size_t i = 0; i < segments->devices[device].count; i++)
+		fn(arg, &segments->devices[device].list[i]);
 }

@@ -18,6 +18,12 @@
 /* What the allocator asks the driver for to serve a request of this (rounded) size; large_segment 0: the default. */
 uint64_t vt_torch_segment_bytes(uint64_t request_bytes, uint64_t large_segment);
 
+struct vt_segment {
+	uint64_t start, bytes;
+	bool mapped;	/* by cuMemMap: neighbours join into one range */
+	bool framework; /* a block was handed out in it */
+};
+
 struct vt_segments;
 
 int vt_segments_new(struct vt_segments **ret, struct vt_err *err);
@@ -37,5 +43,9 @@ struct vt_free_space {
 /* Places the live blocks of a device. Inside callbacks of later listeners and after the run. */
 int vt_segments_free_space(const struct vt_segments *segments, const struct vt_replay *replay, uint32_t device,
 			   uint64_t request_bytes, struct vt_free_space *ret, struct vt_err *err);
+
+/* Every segment of a device, the framework's or not, by address. Inside callbacks of later listeners and after the run. */
+void vt_segments_each(const struct vt_segments *segments, uint32_t device,
+		      void (*fn)(void *arg, const struct vt_segment *segment), void *arg);
 
 #endif

@@ -51,6 +51,8 @@ check report_wide 160 report
 check report_end 80 report --at end --top 2
 check oom 80 oom
 check ops 80 ops
+check fragmentation 80 fragmentation
+check fragmentation_end 80 fragmentation --at end --top 1
 check tree 80 tree
 check tree_lines 80 tree --by category,line --min-share 0
 check tree_flat 80 tree --by op --flat --run --top 4
@@ -61,7 +63,8 @@ check ops_stack_wide 160 ops --by stack --sort allocated
 "$vramtrace" ops --json --top 100 run.vramtrace >ops.json
 "$vramtrace" ops --json --by stack run.vramtrace >stacks.json
 "$vramtrace" tree --json --by category,line run.vramtrace >tree.json
-python3 "$here/views_json.py" report.json oom.json ops.json stacks.json tree.json || failed=1
+"$vramtrace" fragmentation --json run.vramtrace >fragmentation.json
+python3 "$here/views_json.py" report.json oom.json ops.json stacks.json tree.json fragmentation.json || failed=1
 
 status 1 oom --fail-on oom run.vramtrace
 status 0 oom --fail-on growth run.vramtrace

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""views_json.py REPORT OOM OPS STACKS TREE - checks the JSON of the reports over the trace of tests/unit/views_scenario.h."""
+"""views_json.py REPORT OOM OPS STACKS TREE FRAGMENTATION - checks the JSON of the reports over the trace of tests/unit/views_scenario.h."""
 import json
 import sys
 
@@ -12,8 +12,9 @@ def check(condition, what):
         sys.exit(1)
 
 
-report, oom, ops, stacks, tree = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:6])
-for name, command in ((report, "report"), (oom, "oom"), (ops, "ops"), (stacks, "ops"), (tree, "tree")):
+report, oom, ops, stacks, tree, space = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:7])
+for name, command in ((report, "report"), (oom, "oom"), (ops, "ops"), (stacks, "ops"), (tree, "tree"),
+                      (space, "fragmentation")):
     check(name["vramtrace"]["command"] == command and name["vramtrace"]["schema"] == 1, f"head of {command}")
     check(name["losses"] == [], "losses")
     check(name["processes"][0]["pid"] == 4242, "pid")
@@ -59,3 +60,15 @@ for node in nodes.values():
 check(all(below[n] + node["self_bytes"] == node["live_bytes"] for n, node in nodes.items()), "a node is what is below it")
 lines = [nodes[n["parent"]]["label"] for n in nodes.values() if n["label"] == "Net.forward  model.py:21"]
 check(lines == ["activation"], "line below its category")
+
+peak, error = space["moments"]
+check((peak["at"], error["at"]) == ("peak", "oom") and space["out_of_memory_errors"] == 1, "moments")
+for moment in space["moments"]:
+    free = sum(pool["free_bytes"] for pool in moment["pools"])
+    check(free == moment["reserved_bytes"] - moment["allocated_bytes"], "free ranges add up to what is unallocated")
+    for pool in moment["pools"]:
+        check(sum(c["free_bytes"] for c in pool["free_by_size"]) == pool["free_bytes"], "classes add up")
+        check(pool["live_bytes"] + pool["free_bytes"] == pool["segment_bytes"], "segments are full of blocks and free ranges")
+check(error["pools"][1]["largest_free_bytes"] == 50 * MIB and error["request"]["obstacle"] == "too_little", "the error's room")
+check(error["request"]["short_bytes"] == 397 * MIB // 2, "how short")
+check(peak["request"] is None and peak["pins"][0]["free_bytes"] == 10 * MIB, "pins")
