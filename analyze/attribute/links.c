@@ -39,9 +39,11 @@ struct vt_link_torch {
 	size_t room;	     /* a power of two, or 0 */
 	int64_t current;     /* the highest sequence that an op carried */
 	bool any;
-	uint64_t standing_ns;  /* begin of the last op with it */
-	bool standing_outside; /* of backward passes */
-	struct vt_buf waiting; /* struct vt_link_block, allocated under that op: did it make a node? */
+	uint64_t standing_ns;	    /* begin of the last op with it */
+	bool standing_outside;	    /* of backward passes */
+	bool standing_first;	    /* the first forward op after backward work */
+	uint64_t standing_backward; /* vt_link_process.backward_ops when it ended */
+	struct vt_buf waiting;	    /* struct vt_link_block, allocated under that op: did it make a node? */
 };
 
 /*
@@ -157,21 +159,27 @@ static int count_node(struct vt_links *links, uint32_t process_id, const struct 
 		return -VT_E_NOMEM;
 	if (!torch->standing_outside)
 		return 0;
-	if (process->backward_ran)
+	if (torch->standing_first)
 		process->passes++;
-	if (process->backward_ran || !process->nodes)
+	if (torch->standing_first || !process->nodes)
 		r = vt_step_times_forward(links->times, process_id, torch->standing_ns);
-	process->backward_ran = false;
+	/* The pass's last op may be counted as late as in the next backward, by the first op that a checkpoint runs
+	 * again there. */
+	if (process->backward_ops == torch->standing_backward)
+		process->backward_ran = false;
 	process->nodes++;
 	return r;
 }
 
 /* An op with a sequence of its own ended: what does that say of those before it? */
-static int advance(struct vt_links *links, uint32_t process, struct vt_link_torch *torch, const struct vt_op *op,
+static int advance(struct vt_links *links, uint32_t process_id, struct vt_link_torch *torch, const struct vt_op *op,
 		   bool outside)
 {
+	const struct vt_link_process *process = vt_links_process(links, process_id);
 	int r = 0;
 
+	if (!process)
+		return -VT_E_NOMEM;
 	if (torch->any && op->sequence < torch->current)
 		return 0;
 	if (torch->any && op->sequence == torch->current) {
@@ -181,12 +189,14 @@ static int advance(struct vt_links *links, uint32_t process, struct vt_link_torc
 		settle_waiting(links, torch, VT_NODE_NONE);
 	} else if (torch->any) {
 		settle_waiting(links, torch, VT_NODE_MADE);
-		r = count_node(links, process, torch);
+		r = count_node(links, process_id, torch);
 	}
 	torch->any = true;
 	torch->current = op->sequence;
 	torch->standing_ns = op->start_ns;
 	torch->standing_outside = outside;
+	torch->standing_first = process->backward_ran;
+	torch->standing_backward = process->backward_ops;
 	return r;
 }
 
@@ -400,6 +410,7 @@ static int end_op(struct vt_links *links, uint32_t process_id, const struct vt_o
 	thread->tops += scope->top == op->node;
 	thread->in_backward = backward;
 	process->backward_ran |= backward;
+	process->backward_ops += backward;
 	process->last_was_backward = backward;
 	if (backward && op->forward_thread && !thread->last_stack)
 		thread->autograd = true;

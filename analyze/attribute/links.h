@@ -40,6 +40,7 @@ struct vt_link_process {
 	uint32_t passes;	  /* backward passes that were followed by forward work */
 	uint32_t optimizer_steps; /* ranges that ended */
 	uint32_t apply_line;	  /* scope.h: the lowest one seen; 0: none */
+	uint64_t backward_ops;	  /* that ended */
 	bool backward_ran;	  /* since the last forward op */
 	bool last_was_backward;	  /* the last op that ended */
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""categories.py VRAMTRACE [--device cuda] [--model NAME] [--verbose] - categories against torch.profiler's own.
+"""categories.py VRAMTRACE [--device cuda] [--scale large] [--model NAME] [--verbose] - categories against torch.profiler's own.
 
-Trains small models under both, and compares what each block was for that is live at the peak of torch.profiler's
+Trains the models of torch_models.py under both, and compares what each block was for that is live at the peak of torch.profiler's
 memory timeline: block by block (address and size), weighed by bytes. torch.profiler follows the data flow and knows the
 module's and the optimizer's tensors from its Python tracer: it is taken for the truth. At least 95% must agree.
 
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-MODELS = ("mlp", "transformer", "checkpoint", "resnet")
+MODELS = ("mlp", "resnet50", "gpt2", "checkpoint", "reentrant")
 AGREE_MIN = 0.95
 
 # Their category: those of ours that mean the same. What the profiler calls autograd detail is all that a backward pass
@@ -32,91 +32,20 @@ SAME = {
 
 PROGRAM = r'''
 import json, sys, torch
-from torch import nn
 from torch.profiler import profile, ProfilerActivity
-from torch.utils.checkpoint import checkpoint
 
-name, device, out = sys.argv[1:]
+name, device, scale, out, models = sys.argv[1:]
+sys.path.insert(0, models)
+import torch_models
+
 torch.manual_seed(0)
-torch.set_num_threads(1)
-
-
-class Block(nn.Module):
-    def __init__(self, width, heads):
-        super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.attention = nn.MultiheadAttention(width, heads, batch_first=True)
-        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-
-    def forward(self, x):
-        y = self.norm1(x)
-        x = x + self.attention(y, y, y, need_weights=True)[0]
-        return x + self.mlp(self.norm2(x))
-
-
-class Transformer(nn.Module):
-    def __init__(self, layers, width, words, again):
-        super().__init__()
-        self.embedding = nn.Embedding(words, width)
-        self.blocks = nn.ModuleList(Block(width, 4) for _ in range(layers))
-        self.head = nn.Linear(width, words)
-        self.again = again
-
-    def forward(self, x):
-        x = self.embedding(x)
-        for block in self.blocks:
-            x = checkpoint(block, x, use_reentrant=False) if self.again else block(x)
-        return self.head(x)
-
-
-class Residual(nn.Module):
-    def __init__(self, channels):
-        super().__init__()
-        self.a, self.b = (nn.Conv2d(channels, channels, 3, padding=1, bias=False) for _ in range(2))
-        self.norm_a, self.norm_b = nn.BatchNorm2d(channels), nn.BatchNorm2d(channels)
-
-    def forward(self, x):
-        return torch.relu(x + self.norm_b(self.b(torch.relu(self.norm_a(self.a(x))))))
-
-
-def mlp():
-    model = nn.Sequential(nn.Linear(256, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
-    return model, lambda p: torch.optim.SGD(p, 0.01, momentum=0.9), lambda: torch.randn(512, 256), (512,), 10
-
-
-def transformer(again=False):
-    model = Transformer(4, 128, 1000, again)
-    return model, torch.optim.AdamW, lambda: torch.randint(0, 1000, (8, 64)), (8, 64), 1000
-
-
-def resnet():
-    try:
-        from torchvision.models import resnet50
-        model, side = resnet50(), 224
-    except ImportError:
-        model = nn.Sequential(nn.Conv2d(3, 32, 3, padding=1), *[Residual(32) for _ in range(4)],
-                              nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10))
-        side = 32
-    return model, lambda p: torch.optim.SGD(p, 0.01, momentum=0.9), lambda: torch.randn(8, 3, side, side), (8,), 10
-
-
-def train():
-    model, optimizer, data, shape, classes = {"mlp": mlp, "transformer": transformer, "resnet": resnet,
-                                              "checkpoint": lambda: transformer(True)}[name]()
-    model = model.to(device)
-    optimizer = optimizer(model.parameters())
-    for _ in range(3):
-        x, y = data().to(device), torch.randint(0, classes, shape).to(device)
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(x).flatten(0, -2), y.flatten())
-        loss.backward()
-        optimizer.step()
-
+# With one thread 1x1 convolutions resize their results from nothing; torch.profiler takes all such tensors for one.
+torch.set_num_threads(2)
 
 first = torch.empty(1, device=device)  # the recording of ops begins with the first allocation
 activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if device == "cuda" else [])
 with profile(activities=activities, record_shapes=True, with_stack=True, profile_memory=True) as prof:
-    train()
+    torch_models.train(name, device, scale)
 
 memory = prof._memory_profile()
 categories = memory._categories
@@ -145,13 +74,14 @@ json.dump({"peak": peak, "blocks": rows}, open(out, "w"))
 '''
 
 
-def run(vramtrace, python, name, device, work):
+def run(vramtrace, python, name, options, work):
+    device, here = options.device, os.path.dirname(os.path.abspath(__file__))
     program, truth = os.path.join(work, "program.py"), os.path.join(work, name + ".json")
     trace = os.path.join(work, name + ".vramtrace")
     with open(program, "w") as f:
         f.write(PROGRAM)
     record = [vramtrace, "record", "-o", trace] + (["--host"] if device == "cpu" else [])
-    subprocess.run(record + ["--", python, program, name, device, truth], check=True, stdout=subprocess.DEVNULL,
+    subprocess.run(record + ["--", python, program, name, device, options.scale, truth, here], check=True, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
     tree = subprocess.run([vramtrace, "tree", "--by", "block,category", "--json", trace], check=True,
                           capture_output=True)
@@ -198,6 +128,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("vramtrace")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--scale", default="small")
     parser.add_argument("--model", action="append")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
@@ -208,7 +139,7 @@ def main():
     good = True
     with tempfile.TemporaryDirectory(prefix="vt-categories.") as work:
         for name in options.model or MODELS:
-            truth, tree = run(os.path.abspath(options.vramtrace), python, name, options.device, work)
+            truth, tree = run(os.path.abspath(options.vramtrace), python, name, options, work)
             good &= compare(name, truth, tree, options.device, options.verbose)
     return 0 if good else 1
 

@@ -362,6 +362,37 @@ static void test_second_backward_on_the_host(void **state)
 	done(&pass);
 }
 
+/*
+ * The last op of a forward pass is known to have made a node when the next op has a higher number: that may be one that a
+ * checkpoint runs again in the middle of the backward. It is the same pass all the same.
+ */
+static void test_pass_with_recomputation(void **state)
+{
+	uint64_t node, inner;
+	struct pass pass;
+
+	(void)state;
+	for (int64_t i = 0; i < 6; i += 3) {
+		forward(t.mm, i, t.line_mm);
+		forward(t.relu, i + 1, t.line_view);
+		node = ++t.now;
+		alloc(0x1000, t.node_zeros, t.line_backward, MAIN);
+		end((struct op){ node, t.node, t.line_backward, MAIN, i + 1, MAIN });
+		node = ++t.now;
+		inner = ++t.now;
+		end((struct op){ inner, t.node_mm, t.line_mm, MAIN, i + 2, 0 });
+		end((struct op){ node, t.node, t.line_backward, MAIN, i, MAIN });
+		release(0x1000, t.engine, MAIN);
+		end((struct op){ ++t.now, t.engine, 0, MAIN, -1, 0 });
+	}
+	run(&pass);
+	assert_int_equal(seen.count, 2);
+	assert_int_equal(seen.block[0].category, VT_CATEGORY_TEMPORARY);
+	assert_int_equal(seen.block[1].category, VT_CATEGORY_TEMPORARY);
+	assert_int_equal(vt_attribution_steps(pass.attribution, t.process), 2);
+	done(&pass);
+}
+
 /* A table of limited size: what a later op has overwritten is not known, and nothing is made up for it. */
 static void test_overwritten(void **state)
 {
@@ -388,6 +419,7 @@ int main(void)
 		cmocka_unit_test_setup(test_op_of_two_nodes, begin),
 		cmocka_unit_test_setup(test_second_backward, begin),
 		cmocka_unit_test_setup(test_second_backward_on_the_host, begin),
+		cmocka_unit_test_setup(test_pass_with_recomputation, begin),
 		cmocka_unit_test_setup(test_overwritten, begin),
 	};
 
