@@ -3,3 +3,9 @@ set(VT_REAL_TRACES ${CMAKE_CURRENT_SOURCE_DIR}/data/h200_train.vramtrace ${CMAKE
   ${CMAKE_CURRENT_SOURCE_DIR}/data/h200_oom.vramtrace)
 add_test(NAME e2e.flame COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/flame.py $<TARGET_FILE:vramtrace>
   $<TARGET_FILE:make_views_trace> ${VT_REAL_TRACES})
+add_executable(make_hostile_trace unit/make_hostile_trace.c)
+target_link_libraries(make_hostile_trace PRIVATE vt_trace_builder)
+add_test(NAME e2e.page COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/page.py $<TARGET_FILE:vramtrace>
+  $<TARGET_FILE:make_views_trace> $<TARGET_FILE:make_hostile_trace> ${VT_REAL_TRACES})
+add_executable(bench_page bench/bench_page.c)
+target_link_libraries(bench_page PRIVATE vt_analyze vt_trace_builder)

@@ -148,13 +148,18 @@ int vt_flame_add(struct vt_flame *flame, const struct vt_attributed *block, enum
 	return 0;
 }
 
-static int on_block(void *self, const struct vt_attributed *block, struct vt_err *err)
+int vt_flame_add_run(struct vt_flame *flame, const struct vt_attributed *block, struct vt_err *err)
 {
-	int r = vt_flame_add(self, block, VT_FLAME_TOTAL, err);
+	int r = vt_flame_add(flame, block, VT_FLAME_TOTAL, err);
 
 	if (!r && block->category == VT_CATEGORY_TEMPORARY)
-		r = vt_flame_add(self, block, VT_FLAME_TEMPORARY, err);
+		r = vt_flame_add(flame, block, VT_FLAME_TEMPORARY, err);
 	return r;
+}
+
+static int on_block(void *self, const struct vt_attributed *block, struct vt_err *err)
+{
+	return vt_flame_add_run(self, block, err);
 }
 
 static int add_list(struct vt_flame *flame, struct vt_attributed_list blocks, struct vt_err *err)
@@ -166,7 +171,8 @@ static int add_list(struct vt_flame *flame, struct vt_attributed_list blocks, st
 	return r;
 }
 
-static int add_live(struct vt_flame *flame, const struct vt_attribution *attribution, uint32_t mark, struct vt_err *err)
+int vt_flame_add_live(struct vt_flame *flame, const struct vt_attribution *attribution, uint32_t mark,
+		      struct vt_err *err)
 {
 	uint32_t n = vt_replay_device_count(flame->session->replay);
 	int r = 0;
@@ -204,7 +210,7 @@ int vt_flame_run(struct vt_flame *flame, struct vt_session *session, bool quiet,
 		r = vt_replay_add(session->replay, &listener, err);
 	if (!r)
 		r = vt_session_run(session, quiet, err);
-	return r ? r : add_live(flame, attribution, mark, err);
+	return r ? r : vt_flame_add_live(flame, attribution, mark, err);
 }
 
 void vt_flame_done(struct vt_flame *flame)

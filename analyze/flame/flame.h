@@ -44,6 +44,11 @@ int vt_flame_run(struct vt_flame *flame, struct vt_session *session, bool quiet,
 /* Adds one block; for passes that are others' as well. */
 int vt_flame_add(struct vt_flame *flame, const struct vt_attributed *block, enum vt_flame_weight weight,
 		 struct vt_err *err);
+/* After the run: what was live at the session's moment; mark: of that moment, where it is not the peak. */
+int vt_flame_add_live(struct vt_flame *flame, const struct vt_attribution *attribution, uint32_t mark,
+		      struct vt_err *err);
+/* Each block as the attribution tells it: to both weights of the run. */
+int vt_flame_add_run(struct vt_flame *flame, const struct vt_attributed *block, struct vt_err *err);
 void vt_flame_done(struct vt_flame *flame);
 
 /* "live", "total", "temporary": 0 or -VT_E_USAGE. */

@@ -462,6 +462,7 @@ static int on_item(struct vt_replay *replay, const struct vt_item *item, struct 
 	case VT_EVENT_note:
 		return on_note(replay, item, err);
 	default:
+		TELL(replay, work, item, err);
 		return 0;
 	}
 }

@@ -89,6 +89,8 @@ struct vt_listener {
 	int (*oom)(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
 		   struct vt_err *err);
 	int (*note)(void *self, const struct vt_replay *replay, const struct vt_item *item, struct vt_err *err);
+	/* Every other kind of event: launch, kernel, copy, wait, mark. They change nothing of the replay's state. */
+	int (*work)(void *self, const struct vt_replay *replay, const struct vt_item *item, struct vt_err *err);
 	/* A new maximum of reported_bytes was reached on the device (called before alloc or free). */
 	int (*peak)(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
 		    struct vt_err *err);

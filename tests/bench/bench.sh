@@ -15,6 +15,9 @@ head_line "The collector (tests/bench/bench_collector.c)"
 "$build/bin/bench_collector"
 head_line "What an event costs in a chunk (tests/bench/bench_codec.c)"
 "$build/bin/bench_codec"
+head_line "A page of ten million events (tests/bench/bench_page.c), in Chromium where it is there"
+"$build/bin/bench_page" 10000000 "$build/bench_page.html"
+python3 "$here/../e2e/page_speed.py" "$build/bench_page.html" || true
 if [ -n "${VT_TORCH_PYTHON:-}" ]; then
 	head_line "A PyTorch training on the CPU, host tensors recorded (tests/device/overhead.py)"
 	"$VT_TORCH_PYTHON" "$here/../device/overhead.py" "$build/bin/vramtrace" "$build/overhead.json" --device cpu \
