@@ -24,6 +24,7 @@ typedef uint32_t vt_c_FRAME;
 typedef uint32_t vt_c_STACK;
 typedef uint32_t vt_c_CONFIG;
 typedef uint32_t vt_c_TOUCH;
+typedef uint32_t vt_c_MODULE;
 typedef uint16_t vt_c_PAD16;
 typedef uint32_t vt_c_PAD32;
 
@@ -42,6 +43,7 @@ enum vt_type {
 	VT_TYPE_STACK = 11,
 	VT_TYPE_CONFIG = 12,
 	VT_TYPE_TOUCH = 13,
+	VT_TYPE_MODULE = 14,
 	VT_TYPE_PAD16 = 126,
 	VT_TYPE_PAD32 = 127,
 };

@@ -28,7 +28,8 @@ if(NOT VT_SANITIZE)
   add_test(NAME e2e.categories COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/categories.py
     $<TARGET_FILE:vramtrace>)
   add_test(NAME e2e.links COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/links.py $<TARGET_FILE:vramtrace>)
-  set_tests_properties(e2e.ops_key_averages e2e.categories e2e.links PROPERTIES SKIP_RETURN_CODE 77)
+  add_test(NAME e2e.modules COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/modules.py $<TARGET_FILE:vramtrace>)
+  set_tests_properties(e2e.ops_key_averages e2e.categories e2e.links e2e.modules PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 
 # What blocks are for.

@@ -7,7 +7,7 @@
 #include "schema/store.h"
 
 /* Events that define ids: string, op_node, code, frame, stack. */
-#define VT_DEFINITION_KINDS 5
+#define VT_DEFINITION_KINDS 6
 
 enum {
 #define EVENT(id, class, name, since, doc) VT_EVENT_INDEX_##name,

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/symbols/modules.h"
 #include "analyze/symbols/python_lines.h"
 #include "analyze/symbols/tree.h"
 #include "analyze/symbols/user_file.h"
@@ -34,8 +35,9 @@ struct frame {
 
 struct node {
 	uint32_t process, id, parent;
-	uint32_t what;	/* stack: index of the frame, or VT_MAP_NONE; op: text of the name */
-	uint32_t scope; /* op */
+	uint32_t what;	 /* stack: index of the frame, or VT_MAP_NONE; op: text of the name */
+	uint32_t scope;	 /* op */
+	uint32_t module; /* stack: index of the module, or VT_MAP_NONE */
 };
 
 struct loader {
@@ -49,7 +51,8 @@ struct loader {
 	struct vt_buf frames; /* struct frame */
 	struct vt_map frame_of;
 	struct vt_buf stacks; /* struct node */
-	struct vt_buf ops;    /* struct node */
+	struct vt_modules modules;
+	struct vt_buf ops; /* struct node */
 	struct vt_map code_keys, place_keys,
 		stack_keys; /* numbers for equal (function, file), (code, line), (parent, place) */
 	uint64_t line_bytes;
@@ -205,7 +208,17 @@ static int load_stack(void *arg, uint32_t process, const struct vt_rec *rec)
 		return r;
 	if (stack->frame)
 		node.what = vt_map_find(&loader->frame_of, vt_symbols_key(process, stack->frame));
+	node.module = vt_modules_find(&loader->modules, process, stack->module);
 	return vt_buf_append(&loader->stacks, &node, sizeof(node));
+}
+
+static int load_module(void *arg, uint32_t process, const struct vt_rec *rec)
+{
+	const struct vt_module *module = (const struct vt_module *)(const void *)rec;
+	struct loader *loader = arg;
+
+	return vt_modules_add(&loader->modules, process, module,
+			      text_of(loader, find_string(loader, process, module->class)));
 }
 
 static int load_op(void *arg, uint32_t process, const struct vt_rec *rec)
@@ -292,6 +305,7 @@ static int settle_stack(struct loader *loader, const struct settled *tree, uint3
 		.file = frame.file,
 		.line = frame.line,
 		.parent = parent == VT_TREE_NONE ? 0 : node->parent,
+		.module = VT_MAP_NONE,
 		.user = frame.is_user		 ? index
 			: parent == VT_TREE_NONE ? VT_MAP_NONE
 						 : stacks[parent].user,
@@ -304,6 +318,27 @@ static int settle_stack(struct loader *loader, const struct settled *tree, uint3
 	return r;
 }
 
+/* Finds which frames begin the call of a module, and numbers the modules that each module calls. */
+static int settle_modules(struct loader *loader, const struct settled *tree, struct vt_symbol_stack *stacks)
+{
+	const struct node *nodes = (const struct node *)(const void *)loader->stacks.data;
+	uint32_t *around = calloc((size_t)tree->n + 1, sizeof(*around)); /* the innermost module from a node outwards */
+	int r = around ? 0 : -VT_E_NOMEM;
+
+	for (uint32_t i = 0; i < tree->n && !r; i++) {
+		uint32_t index = tree->order[i], parent = tree->parents[index];
+		uint32_t outer = parent == VT_TREE_NONE ? VT_MAP_NONE : around[parent];
+
+		around[index] = nodes[index].module == VT_MAP_NONE ? outer : nodes[index].module;
+		if (around[index] == outer)
+			continue;
+		/* Two functions of torch.nn.Module follow one another in a call: the first one counts. */
+		r = vt_modules_call(&loader->modules, outer, around[index], index);
+	}
+	free(around);
+	return r ? r : vt_modules_number(&loader->modules, stacks);
+}
+
 static int settle_stacks(struct loader *loader)
 {
 	struct vt_buf *out = &loader->symbols->stacks;
@@ -314,6 +349,8 @@ static int settle_stacks(struct loader *loader)
 		r = vt_buf_reserve(out, (size_t)tree.n * sizeof(struct vt_symbol_stack));
 	for (uint32_t i = 0; r >= 0 && i < tree.n; i++)
 		r = settle_stack(loader, &tree, tree.order[i], (struct vt_symbol_stack *)(void *)out->data);
+	if (r >= 0)
+		r = settle_modules(loader, &tree, (struct vt_symbol_stack *)(void *)out->data);
 	if (r >= 0)
 		out->bytes = (size_t)tree.n * sizeof(struct vt_symbol_stack);
 	free(tree.parents);
@@ -333,6 +370,8 @@ static int load(struct loader *loader, struct vt_err *err)
 	if (!r)
 		r = vt_store_each_record(loader->store, vt_event_find(VT_EVENT_frame), load_frame, loader, err);
 	if (!r)
+		r = vt_store_each_record(loader->store, vt_event_find(VT_EVENT_module), load_module, loader, err);
+	if (!r)
 		r = vt_store_each_record(loader->store, vt_event_find(VT_EVENT_stack), load_stack, loader, err);
 	if (!r)
 		r = vt_store_each_record(loader->store, vt_event_find(VT_EVENT_op_node), load_op, loader, err);
@@ -351,6 +390,7 @@ static void loader_done(struct loader *loader)
 	vt_buf_done(&loader->frames);
 	vt_buf_done(&loader->stacks);
 	vt_buf_done(&loader->ops);
+	vt_modules_done(&loader->modules);
 	vt_map_done(&loader->string_of);
 	vt_map_done(&loader->code_of);
 	vt_map_done(&loader->frame_of);

@@ -52,7 +52,12 @@ static bool give_frame(const struct vt_symbols *symbols, const struct vt_symbol_
 		.file = vt_texts_get(&symbols->texts, stack->file),
 		.line = stack->line,
 		.parent = stack->parent,
+		.module_index = stack->module_index,
+		.module_count = stack->module_count,
+		.module_parent = stack->module_parent,
 	};
+	if (stack->module != VT_MAP_NONE)
+		ret->module = vt_texts_get(&symbols->texts, stack->module);
 	return true;
 }
 

@@ -34,6 +34,17 @@ struct vt_frame_info {
 	const char *file;     /* co_filename, whole */
 	uint32_t line;	      /* 0: not known */
 	uint32_t parent;      /* stack node of the caller; 0: outermost */
+	/*
+	 * Where the frame begins the call of a module: the name of its class, else NULL. The module is number
+	 * module_index of the module_count of that class that the module around it called, in the order of first calls.
+	 */
+	const char *module;
+	uint32_t module_index, module_count;
+	/*
+	 * The stack node to go on from to the modules around it: parent, but where a checkpoint calls a module again from
+	 * outside of all others, the caller of its first call.
+	 */
+	uint32_t module_parent;
 };
 bool vt_symbols_frame(const struct vt_symbols *symbols, uint32_t process, uint32_t stack, struct vt_frame_info *ret);
 

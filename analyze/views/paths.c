@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/commands/suggest.h"
+#include "analyze/views/place.h"
 #include "schema/base/bits.h"
 
 #define DEPTH_MAX 512
@@ -101,12 +102,10 @@ static int by_stack(const struct maker *maker)
 	return r ? r : add_leaf(maker, true);
 }
 
-/* The classes whose forward() was running: "Net.Block.forward" -> "Net.Block". */
-static int by_module(const struct maker *maker)
+/* Where modules themselves were not captured, the classes whose forward() was running: "Net.Block.forward" -> "Net.Block". */
+static int by_class(const struct maker *maker, uint32_t stack)
 {
 	const struct vt_attributed *block = maker->block;
-	uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
-	unsigned from = maker->path->count;
 	struct vt_frame_info frame;
 	char label[LABEL_MAX];
 	int r = 0;
@@ -122,6 +121,27 @@ static int by_module(const struct maker *maker)
 		(void)snprintf(label, sizeof(label), "%.*s", (int)(dot - frame.function), frame.function);
 		r = add(maker, label);
 	}
+	return r;
+}
+
+static int by_module(const struct maker *maker)
+{
+	const struct vt_attributed *block = maker->block;
+	uint32_t first = block->forward_stack ? block->forward_stack : block->stack, stack = first;
+	unsigned from = maker->path->count;
+	struct vt_frame_info frame;
+	char label[VT_PLACE_MAX];
+	int r = 0;
+
+	for (int depth = 0; depth < DEPTH_MAX && !r; depth++) {
+		if (!vt_symbols_frame(maker->symbols, block->process, stack, &frame))
+			break;
+		if (frame.module)
+			r = add(maker, vt_place_module(label, &frame));
+		stack = frame.module ? frame.module_parent : frame.parent;
+	}
+	if (!r && from == maker->path->count)
+		r = by_class(maker, first);
 	reverse(maker->path, from);
 	return !r && from == maker->path->count ? add(maker, "(outside of modules)") : r;
 }

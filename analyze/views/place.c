@@ -153,11 +153,21 @@ const char *vt_place_sentence(char out[VT_PLACE_MAX], const struct vt_place *pla
 	return out;
 }
 
+const char *vt_place_module(char out[VT_PLACE_MAX], const struct vt_frame_info *frame)
+{
+	if (frame->module_count > 1)
+		(void)snprintf(out, VT_PLACE_MAX, "%.280s[%u]", frame->module, frame->module_index);
+	else
+		(void)snprintf(out, VT_PLACE_MAX, "%.280s", frame->module);
+	return out;
+}
+
 void vt_place_json(struct vt_json *json, const struct vt_symbols *symbols, uint32_t process, uint32_t op,
 		   uint32_t stack)
 {
 	struct vt_op_info info;
 	struct vt_frame_info frame;
+	char module[VT_PLACE_MAX];
 
 	vt_symbols_op(symbols, process, op, &info);
 	vt_json_put_string(json, "op", info.name);
@@ -172,6 +182,8 @@ void vt_place_json(struct vt_json *json, const struct vt_symbols *symbols, uint3
 		vt_json_put_string(json, "function", frame.function);
 		vt_json_put_string(json, "file", frame.file);
 		vt_json_put_u64(json, "line", frame.line);
+		if (frame.module)
+			vt_json_put_string(json, "module", vt_place_module(module, &frame));
 		vt_json_object_end(json);
 	}
 	vt_json_array_end(json);

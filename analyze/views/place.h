@@ -37,7 +37,11 @@ const char *vt_place_clip(char out[VT_PLACE_MAX], const char *text, size_t colum
 /* As part of a sentence: "aten::mm at model.py:88", "aten::mm in the backward of model.py:88", "aten::mm in MmBackward0", "no op". */
 const char *vt_place_sentence(char out[VT_PLACE_MAX], const struct vt_place *place);
 
-/* "op", "op_stack": [names, innermost first] and "stack": [{"function", "file", "line"}, innermost first]. */
+/* "GPT2Block[3]", of one that has no siblings "GPT2Model": the module whose call a frame begins (frame->module). */
+const char *vt_place_module(char out[VT_PLACE_MAX], const struct vt_frame_info *frame);
+
+/* "op", "op_stack": [names, innermost first] and "stack": [{"function", "file", "line"}, innermost first], with
+ * "module" where a frame begins a module's call. */
 void vt_place_json(struct vt_json *json, const struct vt_symbols *symbols, uint32_t process, uint32_t op,
 		   uint32_t stack);
 

@@ -210,15 +210,53 @@ static bool define_stack(struct vt_thread *thread, uint32_t id, const void *cont
 	record->parent = stack->parent;
 	record->frame = stack->frame;
 	record->depth = stack->depth;
+	record->module = stack->module;
+	record->fill = 0;
 	vt_ring_commit(&thread->writer, sizeof(*record));
 	return true;
 }
 
-uint32_t vt_intern_stack(struct vt_thread *thread, uint32_t parent, uint32_t frame, uint32_t depth)
+uint32_t vt_intern_stack(struct vt_thread *thread, const struct vt_stack *stack)
 {
-	struct vt_stack stack = { .parent = parent, .frame = frame, .depth = depth };
+	uint64_t key = pair_key(stack->frame, stack->parent);
 
-	return intern(thread, &vt_agent_get()->stacks, pair_key(frame, parent), define_stack, &stack);
+	if (stack->module)
+		key = vt_hash_words(key, stack->module);
+	return intern(thread, &vt_agent_get()->stacks, key, define_stack, stack);
+}
+
+static bool define_module(struct vt_thread *thread, uint32_t id, const void *content)
+{
+	const struct vt_module *module = content;
+	struct vt_module *record = vt_ring_reserve(&thread->writer, VT_EVENT_module, sizeof(*record));
+
+	if (!record)
+		return false;
+	record->id = id;
+	record->class = module->class;
+	record->address = module->address;
+	vt_ring_commit(&thread->writer, sizeof(*record));
+	return true;
+}
+
+uint32_t vt_intern_module(struct vt_thread *thread, const void *module, const void *class, uint32_t class_name)
+{
+	struct vt_module content = { .class = class_name, .address = (uintptr_t)module };
+	uint64_t key = vt_hash_words(vt_hash_words((uintptr_t)module, (uintptr_t) class), class_name);
+
+	struct vt_table *table = &vt_agent_get()->modules;
+
+	if (VT_UNLIKELY(atomic_load_explicit(&table->next_id, memory_order_relaxed) >= VT_MODULES_MAX)) {
+		struct vt_table_slot *slot = NULL;
+		uint32_t id = 0;
+
+		if (vt_table_find(table, key, &id, &slot) != VT_TABLE_FOUND)
+			id = 0;
+		if (slot)
+			vt_table_vacate(slot);
+		return id;
+	}
+	return intern(thread, table, key, define_module, &content);
 }
 
 static bool define_kernel_config(struct vt_thread *thread, uint32_t id, const void *content)

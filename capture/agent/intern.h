@@ -31,7 +31,12 @@ struct vt_code_text {
 };
 uint32_t vt_intern_code(struct vt_thread *thread, const struct vt_code_text *text);
 uint32_t vt_intern_frame(struct vt_thread *thread, uint32_t code, uint32_t instruction);
-uint32_t vt_intern_stack(struct vt_thread *thread, uint32_t parent, uint32_t frame, uint32_t depth);
+/* id is filled in here. */
+uint32_t vt_intern_stack(struct vt_thread *thread, const struct vt_stack *stack);
+/* A program that makes modules all the time must not fill the tables: further ones have no id. */
+#define VT_MODULES_MAX 65536u
+/* A module by where it and its class lie; class_name: the string's id. 0 where there are too many. */
+uint32_t vt_intern_module(struct vt_thread *thread, const void *module, const void *class, uint32_t class_name);
 
 /* config->id and its header are filled in here. */
 uint32_t vt_intern_kernel_config(struct vt_thread *thread, const struct vt_kernel_config *config);

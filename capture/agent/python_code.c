@@ -14,6 +14,8 @@
 #define INTERNED_BITS 2u
 #define INTERNED_BITS_WIDE 16u
 
+struct vt_python_module_code vt_python_module_codes[VT_PYTHON_MODULE_CODES];
+
 static bool is_a(const void *object, const void *type)
 {
 	return object && ((uintptr_t)object & 7) == 0 && vt_py_pointer(object, VT_PY_TYPE) == type;
@@ -93,6 +95,37 @@ static uint32_t intern_bytes(struct vt_thread *thread, const struct vt_python_la
 				size < VT_STRING_BYTES_MAX ? (uint32_t)size : VT_STRING_BYTES_MAX);
 }
 
+/* Whether a str is plain ASCII and ends in that. */
+static bool ends_in(const struct vt_python_layout *layout, const void *str, const char *text)
+{
+	uint64_t size, length = strlen(text);
+
+	if (!is_a(str, layout->str_type) || !(str_flags(str) & FLAG_ASCII) || !(str_flags(str) & FLAG_COMPACT))
+		return false;
+	size = vt_py_u64(str, VT_PY_SIZE);
+	return size >= length && !memcmp((const char *)str + layout->str_ascii + size - length, text, length);
+}
+
+/* Remembers it if it is one that calls modules. */
+static void note_module_code(const struct vt_python_layout *layout, const void *code, uint64_t stamp)
+{
+	static _Atomic uint32_t claimed;
+	const void *name = vt_py_pointer(code, layout->code_qualname);
+	uint32_t n;
+
+	if ((!ends_in(layout, name, "_wrapped_call_impl") && !ends_in(layout, name, "_call_impl")) ||
+	    !ends_in(layout, vt_py_pointer(code, layout->code_filename), "torch/nn/modules/module.py") ||
+	    vt_python_is_module_code(code, stamp))
+		return;
+	n = atomic_fetch_add_explicit(&claimed, 1, memory_order_relaxed);
+	if (n >= VT_PYTHON_MODULE_CODES) {
+		atomic_store_explicit(&claimed, VT_PYTHON_MODULE_CODES, memory_order_relaxed);
+		return;
+	}
+	vt_python_module_codes[n].stamp = stamp;
+	atomic_store_explicit(&vt_python_module_codes[n].code, code, memory_order_release);
+}
+
 static uint32_t define_content(struct vt_thread *thread, const struct vt_python_layout *layout, const void *code,
 			       char *scratch)
 {
@@ -119,6 +152,7 @@ uint32_t vt_python_code(struct vt_thread *thread, const struct vt_python_layout 
 
 	if (VT_LIKELY(result == VT_TABLE_FOUND))
 		return id;
+	note_module_code(layout, code, stamp);
 	id = define_content(thread, layout, code, scratch);
 	if (slot && id)
 		vt_table_publish(slot, id);

@@ -29,4 +29,39 @@ static inline uint64_t vt_python_code_stamp(const struct vt_python_layout *layou
 uint32_t vt_python_code(struct vt_thread *thread, const struct vt_python_layout *layout, const void *code,
 			uint64_t stamp, char *scratch);
 
+/*
+ * The functions of torch.nn.Module that every call of a module passes (torch/nn/modules/module.py), as they come to be
+ * defined: the first local variable of their frames is the module.
+ */
+#define VT_PYTHON_MODULE_CODES 4u
+struct vt_python_module_code {
+	const void *_Atomic code; /* NULL: no more of them */
+	uint64_t stamp;		  /* constant once code is there */
+};
+extern struct vt_python_module_code vt_python_module_codes[VT_PYTHON_MODULE_CODES];
+
+/* How many there are; it only rises. */
+static inline uint32_t vt_python_module_code_count(void)
+{
+	uint32_t n = 0;
+
+	while (n < VT_PYTHON_MODULE_CODES &&
+	       atomic_load_explicit(&vt_python_module_codes[n].code, memory_order_relaxed))
+		n++;
+	return n;
+}
+
+static inline bool vt_python_is_module_code(const void *code, uint64_t stamp)
+{
+	for (unsigned i = 0; i < VT_PYTHON_MODULE_CODES; i++) {
+		const void *known = atomic_load_explicit(&vt_python_module_codes[i].code, memory_order_acquire);
+
+		if (!known)
+			return false;
+		if (known == code && vt_python_module_codes[i].stamp == stamp)
+			return true;
+	}
+	return false;
+}
+
 #endif

@@ -9,25 +9,25 @@
 /* clang-format off */
 /* The fields of struct vt_python_layout that depend on the version; checked against offsetof of each version's own headers. */
 static const struct vt_python_layout layouts[] = {
-	{ .version = 0x0309, .tstate_frame = 24, .frame_previous = 24, .frame_code = 32, .frame_instruction = 104,
+	{ .version = 0x0309, .tstate_frame = 24, .frame_previous = 24, .frame_code = 32, .frame_instruction = 104, .frame_locals = 360,
 	  .instruction_scale = 1, .code_first_line = 40, .code_filename = 104, .code_qualname = 112,
 	  .code_linetable = 120, .str_ascii = 48, .str_compact = 72 },
-	{ .version = 0x030a, .tstate_frame = 24, .frame_previous = 24, .frame_code = 32, .frame_instruction = 96,
+	{ .version = 0x030a, .tstate_frame = 24, .frame_previous = 24, .frame_code = 32, .frame_instruction = 96, .frame_locals = 352,
 	  .instruction_scale = 2, .code_first_line = 40, .code_filename = 104, .code_qualname = 112,
 	  .code_linetable = 120, .str_ascii = 48, .str_compact = 72 },
 	{ .version = 0x030b, .tstate_frame = 56, .has_cframe = true, .cframe_current = 8, .frame_code = 32,
-	  .frame_previous = 48, .frame_instruction = 56, .frame_owner = 69, .code_first_line = 72,
+	  .frame_previous = 48, .frame_instruction = 56, .frame_owner = 69, .frame_locals = 72, .code_first_line = 72,
 	  .code_filename = 112, .code_qualname = 128, .code_linetable = 136, .code_instructions = 184,
 	  .str_ascii = 48, .str_compact = 72 },
 	{ .version = 0x030c, .tstate_frame = 56, .has_cframe = true, .cframe_current = 0, .frame_code = 0,
-	  .frame_previous = 8, .frame_instruction = 56, .frame_owner = 70, .code_first_line = 68,
+	  .frame_previous = 8, .frame_instruction = 56, .frame_owner = 70, .frame_locals = 72, .code_first_line = 68,
 	  .code_filename = 112, .code_qualname = 128, .code_linetable = 136, .code_instructions = 192,
 	  .code_version = 92, .str_ascii = 40, .str_compact = 56 },
 	{ .version = 0x030d, .tstate_frame = 72, .frame_code = 0, .frame_previous = 8, .frame_instruction = 56,
-	  .frame_owner = 70, .code_first_line = 68, .code_filename = 112, .code_qualname = 128,
+	  .frame_owner = 70, .frame_locals = 72, .code_first_line = 68, .code_filename = 112, .code_qualname = 128,
 	  .code_linetable = 136, .code_instructions = 200, .code_version = 92, .str_ascii = 40, .str_compact = 56 },
 	{ .version = 0x030e, .tstate_frame = 72, .frame_code = 0, .frame_previous = 8, .frame_instruction = 56,
-	  .frame_owner = 74, .tagged_code = true, .code_first_line = 68, .code_filename = 112, .code_qualname = 128,
+	  .frame_owner = 74, .frame_locals = 80, .tagged_code = true, .code_first_line = 68, .code_filename = 112, .code_qualname = 128,
 	  .code_linetable = 136, .code_instructions = 208, .code_version = 92, .str_ascii = 40, .str_compact = 56 },
 };
 /* clang-format on */
@@ -38,11 +38,11 @@ static const struct vt_python_layout layouts[] = {
  */
 struct debug_words {
 	uint8_t current_frame;
-	uint8_t previous, executable, instruction, owner;
+	uint8_t previous, executable, instruction, locals, owner;
 	uint8_t filename, qualname, linetable, first_line, instructions;
 };
-static const struct debug_words words_3_13 = { 23, 29, 30, 31, 33, 35, 37, 38, 39, 43 };
-static const struct debug_words words_3_14 = { 26, 32, 33, 34, 36, 40, 42, 43, 44, 48 };
+static const struct debug_words words_3_13 = { 23, 29, 30, 31, 32, 33, 35, 37, 38, 39, 43 };
+static const struct debug_words words_3_14 = { 26, 32, 33, 34, 35, 36, 40, 42, 43, 44, 48 };
 
 static const char debug_cookie[8] = { 'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y' };
 /* No field we read lies farther from the start of its structure. */
@@ -74,7 +74,8 @@ static const char *take_debug_offsets(const void *words, struct vt_python_layout
 	    take_word(words, w->previous, &layout->frame_previous) &&
 	    take_word(words, w->executable, &layout->frame_code) &&
 	    take_word(words, w->instruction, &layout->frame_instruction) &&
-	    take_word(words, w->owner, &layout->frame_owner) && take_word(words, w->filename, &layout->code_filename) &&
+	    take_word(words, w->locals, &layout->frame_locals) && take_word(words, w->owner, &layout->frame_owner) &&
+	    take_word(words, w->filename, &layout->code_filename) &&
 	    take_word(words, w->qualname, &layout->code_qualname) &&
 	    take_word(words, w->linetable, &layout->code_linetable) &&
 	    take_word(words, w->first_line, &layout->code_first_line) &&
@@ -100,11 +101,12 @@ static const char *find_symbols(struct vt_python_layout *layout, void *library)
 	layout->code_type = find_symbol("PyCode_Type", library);
 	layout->str_type = find_symbol("PyUnicode_Type", library);
 	layout->bytes_type = find_symbol("PyBytes_Type", library);
+	layout->cell_type = find_symbol("PyCell_Type", library);
 	layout->this_thread = (void *(*)(void))find_symbol("PyGILState_GetThisThreadState", library);
 	layout->is_initialized = (int (*)(void))find_symbol("Py_IsInitialized", library);
 	layout->is_finalizing = (int (*)(void))finalizing;
-	if (!layout->code_type || !layout->str_type || !layout->bytes_type || !layout->this_thread ||
-	    !layout->is_initialized || !layout->is_finalizing)
+	if (!layout->code_type || !layout->str_type || !layout->bytes_type || !layout->cell_type ||
+	    !layout->this_thread || !layout->is_initialized || !layout->is_finalizing)
 		return "this Python hides functions that a stack walk needs";
 	return NULL;
 }

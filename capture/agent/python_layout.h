@@ -24,6 +24,7 @@ struct vt_python_layout {
 	uint16_t frame_previous;
 	uint16_t frame_instruction; /* pointer into the code, or with instruction_scale an int index */
 	uint16_t frame_owner;	    /* byte; 3 and above: no Python code of its own. 0: no such field */
+	uint16_t frame_locals;	    /* the first of its local variables */
 	uint8_t instruction_scale;  /* 3.9: 1, 3.10: 2 (f_lasti counts bytes, then code units); 0: a pointer */
 	bool tagged_code;	    /* the code pointer's low two bits are not part of it */
 	/* code object */
@@ -40,17 +41,22 @@ struct vt_python_layout {
 	const void *code_type;
 	const void *str_type;
 	const void *bytes_type;
+	const void *cell_type;
 	/* the interpreter's functions, callable without the GIL */
 	void *(*this_thread)(void); /* PyGILState_GetThisThreadState */
 	int (*is_initialized)(void);
 	int (*is_finalizing)(void);
 };
 
-/* str and bytes: the same in all versions (64-bit builds). */
+/* The same in all versions (64-bit builds). */
 #define VT_PY_TYPE 8u
 #define VT_PY_SIZE 16u
 #define VT_PY_STR_FLAGS 32u
 #define VT_PY_BYTES_DATA 32u
+/* A variable that an inner function uses too lies in a cell. */
+#define VT_PY_CELL_CONTENT 16u
+/* const char *tp_name of a class */
+#define VT_PY_CLASS_NAME 24u
 
 /*
  * Fills the layout in for the interpreter in this process. NULL, or why its stacks cannot be read; *ret_text is the

@@ -11,6 +11,9 @@
 /* Longer code does not exist; what is beyond is not an instruction of this code object. */
 #define INSTRUCTION_MAX (INT64_C(1) << 28)
 
+/* A longer name of a class is cut. */
+#define CLASS_NAME_MAX 256u
+
 /* Constant once `state` says so; the same in a child of a fork. */
 static struct vt_python_layout layout;
 static _Atomic uint32_t state; /* enum python_state */
@@ -78,6 +81,30 @@ static int64_t instruction_of(const void *frame, const void *code)
 	return instruction < 0 || instruction > INSTRUCTION_MAX ? 0 : instruction;
 }
 
+/*
+ * The module whose call a frame is. The frame owns its first argument, and that its class: both stay as long as the frame
+ * does.
+ */
+static void find_module(const void *frame, struct vt_python_place *place)
+{
+	const char *word = vt_py_pointer(frame, layout.frame_locals);
+	/* Python 3.14 marks pointers in their low bits; both of them set, it is a number. */
+	const void *module = ((uintptr_t)word & 3) == 3 ? NULL : word - ((uintptr_t)word & 7);
+	const void *class;
+
+	if (!module)
+		return;
+	class = vt_py_pointer(module, VT_PY_TYPE);
+	if (class == layout.cell_type) {
+		module = vt_py_pointer(module, VT_PY_CELL_CONTENT);
+		class = is_pointer(module) ? vt_py_pointer(module, VT_PY_TYPE) : NULL;
+	}
+	if (!is_pointer(class))
+		return;
+	place->module = module;
+	place->class = class;
+}
+
 /* Notes the places of a frame and its callers, innermost first, without looking anything up. Their number. */
 static uint32_t walk(const void *frame, struct vt_python_place *places)
 {
@@ -91,6 +118,9 @@ static uint32_t walk(const void *frame, struct vt_python_place *places)
 			places[n].code = code;
 			places[n].stamp = vt_python_code_stamp(&layout, code);
 			places[n].instruction = instruction_of(frame, code);
+			places[n].module = places[n].class = NULL;
+			if (VT_UNLIKELY(vt_python_is_module_code(code, places[n].stamp)))
+				find_module(frame, &places[n]);
 			n++;
 		}
 		frame = vt_py_pointer(frame, layout.frame_previous);
@@ -100,7 +130,16 @@ static uint32_t walk(const void *frame, struct vt_python_place *places)
 
 static bool is_same(const struct vt_python_place *a, const struct vt_python_place *b)
 {
-	return a->code == b->code && a->instruction == b->instruction && a->stamp == b->stamp;
+	return a->code == b->code && a->instruction == b->instruction && a->stamp == b->stamp &&
+	       a->module == b->module && a->class == b->class;
+}
+
+static uint32_t intern_module(struct vt_thread *thread, const struct vt_python_place *place)
+{
+	const char *name = vt_py_pointer(place->class, VT_PY_CLASS_NAME);
+	uint32_t id = name ? vt_intern_string(thread, name, (uint32_t)strnlen(name, CLASS_NAME_MAX)) : 0;
+
+	return id ? vt_intern_module(thread, place->module, place->class, id) : 0;
 }
 
 /* The node of a frame below its callers, defined on first sight; 0 where that is not possible. */
@@ -108,13 +147,16 @@ static uint32_t find_stack(struct vt_thread *thread, const struct vt_python_plac
 			   uint32_t depth)
 {
 	uint32_t code = vt_python_code(thread, &layout, place->code, place->stamp, thread->stacks->scratch);
-	uint32_t frame = code ? vt_intern_frame(thread, code, (uint32_t)place->instruction) : 0;
+	struct vt_stack stack = { .parent = parent, .depth = depth };
 
-	return frame ? vt_intern_stack(thread, parent, frame, depth) : 0;
+	stack.frame = code ? vt_intern_frame(thread, code, (uint32_t)place->instruction) : 0;
+	/* A module without a definition is no reason to do without the line. */
+	stack.module = place->module ? intern_module(thread, place) : 0;
+	return stack.frame ? vt_intern_stack(thread, &stack) : 0;
 }
 
 /* The stack that ends in a frame. What of the last walk still holds is taken from there. */
-static uint32_t walk_stack(struct vt_thread *thread, const void *frame)
+static uint32_t walk_once(struct vt_thread *thread, const void *frame)
 {
 	struct vt_stack_cache *cache = thread->stacks;
 	uint32_t n = walk(frame, cache->walk), same = 0, stack = 0;
@@ -135,6 +177,14 @@ static uint32_t walk_stack(struct vt_thread *thread, const void *frame)
 		cache->depth = i + 1;
 	}
 	return stack;
+}
+
+static uint32_t walk_stack(struct vt_thread *thread, const void *frame)
+{
+	uint32_t before = vt_python_module_code_count(), stack = walk_once(thread, frame);
+
+	/* The functions that call modules were met for the first time: walk again, with an eye on the modules. */
+	return VT_LIKELY(before == vt_python_module_code_count()) ? stack : walk_once(thread, frame);
 }
 
 /* Not looked into: only ever compared. */

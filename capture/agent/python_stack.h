@@ -18,6 +18,7 @@ struct vt_python_place {
 	const void *code;
 	uint64_t stamp; /* vt_python_code_stamp of code */
 	int64_t instruction;
+	const void *module, *class; /* of the call of a module: the module and its class; else NULL */
 };
 
 /* The last walk of a thread, to find what of the next one is the same: from one allocation to the next, nearly all. */

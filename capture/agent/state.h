@@ -43,6 +43,7 @@ struct vt_agent {
 	struct vt_table codes;
 	struct vt_table frames;
 	struct vt_table stacks;
+	struct vt_table modules;
 	struct vt_table kernel_configs;
 	struct vt_table touches;
 };

@@ -62,6 +62,8 @@ static uint32_t kind_of_type(unsigned type)
 		return VT_EVENT_kernel_config;
 	case VT_TYPE_TOUCH:
 		return VT_EVENT_touch;
+	case VT_TYPE_MODULE:
+		return VT_EVENT_module;
 	default:
 		return 0;
 	}

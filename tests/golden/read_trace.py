@@ -21,7 +21,8 @@ M64 = (1 << 64) - 1
 # number: (name, bytes, signed)
 TYPES = {1: ("U16", 2, False), 2: ("U32", 4, False), 3: ("U64", 8, False), 4: ("I16", 2, True), 5: ("I32", 4, True),
          6: ("I64", 8, True), 7: ("STR", 4, False), 8: ("OPNODE", 4, False), 9: ("CODE", 4, False),
-         10: ("FRAME", 4, False), 11: ("STACK", 4, False), 12: ("CONFIG", 4, False), 13: ("TOUCH", 4, False)}
+         10: ("FRAME", 4, False), 11: ("STACK", 4, False), 12: ("CONFIG", 4, False), 13: ("TOUCH", 4, False),
+         14: ("MODULE", 4, False)}
 TYPES_BY_NAME = {name: (width, signed) for name, width, signed in TYPES.values()}
 RAW, DELTA, DICT, RLE, SPAN, SUM = range(6)
 

@@ -99,6 +99,7 @@ static void unknown_numbers_have_a_name(void **state)
 	assert_string_equal(vt_type_name(0), "?");
 	assert_string_equal(vt_type_name(UINT32_MAX), "?");
 	assert_string_equal(vt_type_name(VT_TYPE_TOUCH), "TOUCH");
+	assert_string_equal(vt_type_name(VT_TYPE_MODULE), "MODULE");
 	assert_string_equal(vt_codec_name(VT_CODEC_SUM + 1), "?");
 	assert_string_equal(vt_unit_name(VT_UNIT_ADDRESS + 1), "?");
 }

@@ -196,6 +196,74 @@ static void cycles_are_cut(void **state)
 	close_symbols(&o);
 }
 
+static void check_module(const struct opened *o, uint32_t process, uint32_t stack, const char *class, uint32_t index,
+			 uint32_t count)
+{
+	struct vt_frame_info frame;
+
+	assert_true(vt_symbols_frame(o->symbols, process, stack, &frame));
+	if (!class) {
+		assert_null(frame.module);
+		return;
+	}
+	assert_non_null(frame.module);
+	assert_string_equal(frame.module, class);
+	assert_int_equal(frame.module_index, index);
+	assert_int_equal(frame.module_count, count);
+}
+
+/*
+ * Net (1) calls Block 2 and Block 3; Block 3 was met by two threads at once and has the id 4 too. Each is called by way of
+ * two functions of torch.nn.Module. Block 2 calls Leaf 5, which Net calls as well.
+ */
+static void modules_are_numbered(void **state)
+{
+	static const struct {
+		uint32_t id, parent, module;
+	} nodes[] = { { 1001, 0, 1 },	 { 1002, 1001, 1 }, { 1003, 1002, 2 }, { 1004, 1003, 2 },
+		      { 1005, 1002, 3 }, { 1006, 1002, 4 }, { 1007, 1004, 5 }, { 1008, 1002, 5 },
+		      { 1009, 1008, 0 }, { 1010, 0, 99 },   { 1011, 1010, 3 }, { 1012, 1010, 5 } };
+	struct vt_builder *b = vt_builder_new(path);
+	uint32_t p = vt_builder_process(b, 10, -1, "a");
+	const struct vt_module modules[] = {
+		{ .id = 1, .class = vt_builder_string(b, p, "Net"), .address = 0x100 },
+		{ .id = 2, .class = vt_builder_string(b, p, "Block"), .address = 0x200 },
+		{ .id = 3, .class = vt_builder_string(b, p, "Block"), .address = 0x300 },
+		{ .id = 4, .class = vt_builder_string(b, p, "Block"), .address = 0x300 },
+		{ .id = 5, .class = vt_builder_string(b, p, "Leaf"), .address = 0x400 },
+	};
+	struct vt_frame_info frame;
+	struct opened o;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++)
+		vt_builder_event(b, p, VT_EVENT_module, &modules[i]);
+	for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes); i++)
+		vt_builder_event(
+			b, p, VT_EVENT_stack,
+			&(struct vt_stack){ .id = nodes[i].id, .parent = nodes[i].parent, .module = nodes[i].module });
+	vt_builder_close(b);
+	o = open_symbols();
+	check_module(&o, p, 1001, "Net", 0, 1);
+	check_module(&o, p, 1002, NULL, 0, 0);
+	check_module(&o, p, 1003, "Block", 0, 2);
+	check_module(&o, p, 1004, NULL, 0, 0);
+	check_module(&o, p, 1005, "Block", 1, 2);
+	check_module(&o, p, 1006, "Block", 1, 2);
+	check_module(&o, p, 1007, "Leaf", 0, 1);
+	check_module(&o, p, 1008, "Leaf", 0, 1);
+	check_module(&o, p, 1009, NULL, 0, 0);
+	check_module(&o, p, 1010, NULL, 0, 0);
+	/* Block 3 again, from outside of all: it is Net's. Of a Leaf that two modules call nothing can be said. */
+	check_module(&o, p, 1011, "Block", 1, 2);
+	assert_true(vt_symbols_frame(o.symbols, p, 1011, &frame));
+	assert_int_equal(frame.module_parent, 1002);
+	check_module(&o, p, 1012, "Leaf", 0, 1);
+	assert_true(vt_symbols_frame(o.symbols, p, 1012, &frame));
+	assert_int_equal(frame.module_parent, 1010);
+	close_symbols(&o);
+}
+
 /* Every tree, settled: parents come before children, nothing is left out, depths are bounded. */
 static void trees_settle(void **state)
 {
@@ -271,6 +339,7 @@ int main(void)
 		cmocka_unit_test(keys_are_equal_for_equal_text),
 		cmocka_unit_test(texts_cannot_reach_the_terminal),
 		cmocka_unit_test(cycles_are_cut),
+		cmocka_unit_test(modules_are_numbered),
 		cmocka_unit_test(trees_settle),
 		cmocka_unit_test(user_files_are_told_from_others),
 	};
