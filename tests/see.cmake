@@ -9,3 +9,4 @@ add_test(NAME e2e.page COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/pag
   $<TARGET_FILE:make_views_trace> $<TARGET_FILE:make_hostile_trace> ${VT_REAL_TRACES})
 add_executable(bench_page bench/bench_page.c)
 target_link_libraries(bench_page PRIVATE vt_analyze vt_trace_builder)
+add_test(NAME e2e.open COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/open.py $<TARGET_FILE:vramtrace> ${VT_REAL_TRACES})

@@ -141,22 +141,6 @@ static int export_text(const struct vt_session *session, const struct request *r
 	return r;
 }
 
-static int parse_detail(const char *text, enum vt_pf_detail *ret, struct vt_err *err)
-{
-	static const char *const names[] = { [VT_PF_LOW] = "low", [VT_PF_NORMAL] = "normal", [VT_PF_FULL] = "full" };
-
-	*ret = VT_PF_NORMAL;
-	if (!text)
-		return 0;
-	for (size_t i = 0; i < VT_ARRAY_SIZE(names); i++) {
-		if (!strcmp(text, names[i])) {
-			*ret = (enum vt_pf_detail)i;
-			return 0;
-		}
-	}
-	return vt_err_set(err, VT_E_USAGE, "--detail takes low, normal or full, not '%.40s'", text);
-}
-
 /* run.vramtrace becomes run.pftrace, in the same place. */
 static void default_name(const char *path, char *name, size_t room)
 {
@@ -172,11 +156,11 @@ static int export_perfetto(const struct vt_session *session, const struct reques
 			   const struct vt_export_options *export, struct vt_err *err)
 {
 	VT_CLEANUP(vt_close_output) FILE *out = NULL;
-	struct vt_pf_options options = { .cursor = export->cursor };
+	struct vt_pf_options options = { .cursor = export->cursor, .detail = VT_PF_NORMAL };
 	struct vt_pf_summary summary = { 0 };
 	char bytes[VT_FORMAT_MAX], name[4096];
 	const char *path = request->output;
-	int r = parse_detail(request->detail, &options.detail, err);
+	int r = request->detail ? vt_pf_detail_parse(request->detail, &options.detail, err) : 0;
 
 	if (!path) {
 		default_name(vt_store_path(session->store), name, sizeof(name));

@@ -7,9 +7,8 @@
 #include "analyze/export/gzip.h"
 #include "analyze/flame/flame.h"
 #include "schema/base/bits.h"
-#include "schema/base/cleanup.h"
 
-#define VALUES (2 * VT_FLAME_WEIGHTS)
+#define VALUES ((size_t)2 * VT_FLAME_WEIGHTS)
 
 /* Everything that the message points to, in arrays of its own. */
 struct builder {
@@ -225,12 +224,28 @@ static void set_strings(struct builder *builder)
 	builder->profile.string_table = builder->strings;
 }
 
+/* The message in gzip, to out. */
+static int write_profile(const Pprof__Profile *profile, FILE *out, struct vt_err *err)
+{
+	size_t bytes = pprof__profile__get_packed_size(profile);
+	uint8_t *packed = malloc(bytes ? bytes : 1);
+	struct vt_buf gzip = { .data = NULL };
+	int r;
+
+	if (!packed)
+		return vt_err_set(err, VT_E_NOMEM, "no memory for a profile of %zu bytes", bytes);
+	pprof__profile__pack(profile, packed);
+	r = vt_gzip(packed, bytes, &gzip, err);
+	if (!r && fwrite(gzip.data, 1, gzip.bytes, out) != gzip.bytes)
+		r = vt_err_set(err, VT_E_IO, "a profile cannot be written: %s", strerror(errno));
+	vt_buf_done(&gzip);
+	free(packed);
+	return r;
+}
+
 int vt_flame_pprof(const struct vt_flame *flame, FILE *out, enum vt_flame_weight weight, struct vt_err *err)
 {
-	VT_CLEANUP(builder_done) struct builder builder = { .flame = flame };
-	VT_CLEANUP(vt_freep) uint8_t *packed = NULL;
-	VT_CLEANUP(vt_buf_done) struct vt_buf gzip = { .data = NULL };
-	size_t bytes;
+	struct builder builder = { .flame = flame };
 	int r;
 
 	pprof__profile__init(&builder.profile);
@@ -241,15 +256,8 @@ int vt_flame_pprof(const struct vt_flame *flame, FILE *out, enum vt_flame_weight
 		set_rest(&builder);
 		set_strings(&builder);
 	}
-	if (builder.failed)
-		return vt_err_set(err, VT_E_NOMEM, "no memory for a profile");
-	bytes = pprof__profile__get_packed_size(&builder.profile);
-	packed = malloc(bytes ? bytes : 1);
-	if (!packed)
-		return vt_err_set(err, VT_E_NOMEM, "no memory for a profile of %zu bytes", bytes);
-	pprof__profile__pack(&builder.profile, packed);
-	r = vt_gzip(packed, bytes, &gzip, err);
-	if (!r && fwrite(gzip.data, 1, gzip.bytes, out) != gzip.bytes)
-		r = vt_err_set(err, VT_E_IO, "a profile cannot be written: %s", strerror(errno));
+	r = builder.failed ? vt_err_set(err, VT_E_NOMEM, "no memory for a profile")
+			   : write_profile(&builder.profile, out, err);
+	builder_done(&builder);
 	return r;
 }

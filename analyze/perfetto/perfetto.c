@@ -2,6 +2,7 @@
 #include "analyze/perfetto/perfetto.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/perfetto/pf_args.h"
 #include "analyze/perfetto/pf_calls.h"
@@ -215,4 +216,17 @@ int vt_perfetto_export(FILE *out, struct vt_store *store, const struct vt_symbol
 	done = vt_pf_output_done(&exporter->output, r == 0 ? err : NULL);
 	release(exporter);
 	return r < 0 ? r : done;
+}
+
+int vt_pf_detail_parse(const char *text, enum vt_pf_detail *ret, struct vt_err *err)
+{
+	static const char *const names[] = { [VT_PF_LOW] = "low", [VT_PF_NORMAL] = "normal", [VT_PF_FULL] = "full" };
+
+	for (size_t i = 0; i < VT_ARRAY_SIZE(names); i++) {
+		if (!strcmp(text, names[i])) {
+			*ret = (enum vt_pf_detail)i;
+			return 0;
+		}
+	}
+	return vt_err_set(err, VT_E_USAGE, "--detail takes low, normal or full, not '%.40s'", text);
 }

@@ -13,6 +13,9 @@ enum vt_pf_detail {
 	VT_PF_FULL,   /* and the arguments of each: addresses, sizes, sequence numbers */
 };
 
+/* "low", "normal", "full": 0 or -VT_E_USAGE. */
+int vt_pf_detail_parse(const char *text, enum vt_pf_detail *ret, struct vt_err *err);
+
 struct vt_pf_options {
 	struct vt_cursor_options cursor;
 	enum vt_pf_detail detail;

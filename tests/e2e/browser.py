@@ -42,7 +42,7 @@ class Browser:
         os.close(to_read)
         os.close(to_write)
         self.buffer, self.number, self.session = b"", 0, None
-        self.problems, self.requests, self.events = [], [], []
+        self.problems, self.requests, self.pages = [], [], {}
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -63,15 +63,34 @@ class Browser:
         message, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(message)
 
-    def call(self, method, **params):
+    def send(self, method, **params):
         self.number += 1
         message = {"id": self.number, "method": method, "params": params}
         if self.session:
             message["sessionId"] = self.session
         os.write(self.write_fd, json.dumps(message).encode() + b"\0")
+        return self.number
+
+    def pretend(self, url, page):
+        """A page of another host, without a network: the browser takes this text for what is at that address."""
+        self.pages[url] = page
+        self.call("Fetch.enable", patterns=[{"urlPattern": f"{url}*"} for url in self.pages])
+
+    def grant(self, origin, *permissions):
+        """What a person would be asked for; names that this Chromium does not know are left out."""
+        session, self.session = self.session, None
+        for permission in permissions:
+            try:
+                self.call("Browser.grantPermissions", origin=origin, permissions=[permission])
+            except RuntimeError:
+                pass
+        self.session = session
+
+    def call(self, method, **params):
+        number = self.send(method, **params)
         while True:
             answer = self.receive()
-            if answer.get("id") == self.number:
+            if answer.get("id") == number:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']}")
                 return answer["result"]
@@ -84,6 +103,10 @@ class Browser:
             self.problems.append(details.get("exception", {}).get("description", details["text"]))
         elif event.get("method") == "Log.entryAdded" and params["entry"]["level"] == "error":
             self.problems.append(params["entry"]["text"])
+        elif event.get("method") == "Fetch.requestPaused":
+            self.send("Fetch.fulfillRequest", requestId=params["requestId"], responseCode=200,
+                      responseHeaders=[{"name": "Content-Type", "value": "text/html"}],
+                      body=base64.b64encode(self.pages.get(params["request"]["url"].split("#")[0], "").encode()).decode())
         elif event.get("method") == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
 
