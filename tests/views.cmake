@@ -29,7 +29,13 @@ if(NOT VT_SANITIZE)
     $<TARGET_FILE:vramtrace>)
   add_test(NAME e2e.links COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/links.py $<TARGET_FILE:vramtrace>)
   add_test(NAME e2e.modules COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/modules.py $<TARGET_FILE:vramtrace>)
-  set_tests_properties(e2e.ops_key_averages e2e.categories e2e.links e2e.modules PROPERTIES SKIP_RETURN_CODE 77)
+  add_test(NAME e2e.stack_truth COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/stack_truth.py
+    $<TARGET_FILE_DIR:vramtrace>)
+  # What the GPU tests compare with torch.profiler can be compared on the host too.
+  add_test(NAME e2e.op_truth COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/device/attrib.py
+    $<TARGET_FILE_DIR:vramtrace> --device cpu --only ops --out ${CMAKE_CURRENT_BINARY_DIR})
+  set_tests_properties(e2e.ops_key_averages e2e.categories e2e.links e2e.modules e2e.stack_truth e2e.op_truth
+    PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 
 # What blocks are for.
