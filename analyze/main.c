@@ -9,11 +9,10 @@
 #include <unistd.h>
 
 #include "analyze/commands/command.h"
+#include "analyze/commands/recorder.h"
 #include "analyze/commands/suggest.h"
 #include "schema/base/bits.h"
 #include "schema/base/err.h"
-
-#define RECORDER "vramtrace-record"
 
 static const struct command {
 	const char *name;
@@ -40,36 +39,18 @@ static void print_help(FILE *out)
 			   "  vramtrace report run.vramtrace\n");
 }
 
-/*
- * The recorder is a program of its own, linked against no view and installed beside this one or, as a program that
- * people do not call themselves, in libexec. It is started as `vramtrace-record COMMAND ARGS...`.
- */
+/* The recorder is linked against no view. It is started as `vramtrace-record COMMAND ARGS...`. */
 static int exec_recorder(char **argv)
 {
-	static const char *const places[] = { "", "../libexec/vramtrace/" };
-	char self[PATH_MAX], path[PATH_MAX + 64];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
+	char path[PATH_MAX + 64];
+	struct vt_err err = { .code = VT_E_OK };
 
-	if (n <= 0) {
-		(void)fprintf(stderr, "vramtrace: /proc/self/exe: %s; is /proc mounted?\n", strerror(errno));
+	if (vt_recorder_find(path, &err) < 0) {
+		(void)fprintf(stderr, "vramtrace %s: %s\n", argv[1], err.msg);
 		return vt_errc_exit_status(VT_E_IO);
 	}
-	self[n] = 0;
-	slash = strrchr(self, '/');
-	if (slash)
-		slash[1] = 0;
-	for (size_t i = 0; i < VT_ARRAY_SIZE(places); i++) {
-		(void)snprintf(path, sizeof(path), "%s%s%s", self, places[i], RECORDER);
-		if (access(path, X_OK))
-			continue;
-		execv(path, argv);
-		(void)fprintf(stderr, "vramtrace %s: %s: %s\n", argv[1], path, strerror(errno));
-		return vt_errc_exit_status(VT_E_IO);
-	}
-	(void)fprintf(stderr,
-		      "vramtrace %s: no %s beside %svramtrace nor in ../libexec/vramtrace; install both programs\n",
-		      argv[1], RECORDER, self);
+	execv(path, argv);
+	(void)fprintf(stderr, "vramtrace %s: %s: %s\n", argv[1], path, strerror(errno));
 	return vt_errc_exit_status(VT_E_IO);
 }
 

@@ -10,3 +10,10 @@ add_test(NAME e2e.page COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/pag
 add_executable(bench_page bench/bench_page.c)
 target_link_libraries(bench_page PRIVATE vt_analyze vt_trace_builder)
 add_test(NAME e2e.open COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/open.py $<TARGET_FILE:vramtrace> ${VT_REAL_TRACES})
+# Python is not built for thread sanitizer.
+if(NOT VT_SANITIZE MATCHES thread)
+  add_test(NAME e2e.live COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/live.py ${PROJECT_BINARY_DIR}/bin
+    ${PROJECT_BINARY_DIR}/tests/fake)
+  set_tests_properties(e2e.live PROPERTIES
+    ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0:handle_segv=0:handle_abort=0")
+endif()

@@ -26,13 +26,18 @@ void vt_store_closep(struct vt_store **store)
 
 void vt_report_json_begin(struct vt_json *json, const char *command, const struct vt_store *store)
 {
+	vt_report_json_begin_file(json, command, vt_store_path(store));
+}
+
+void vt_report_json_begin_file(struct vt_json *json, const char *command, const char *path)
+{
 	vt_json_object(json);
 	vt_json_put_object(json, "vramtrace");
 	vt_json_put_u64(json, "schema", VT_JSON_SCHEMA);
 	vt_json_put_string(json, "command", command);
 	vt_json_put_string(json, "version", VT_VERSION);
 	vt_json_object_end(json);
-	vt_json_put_string(json, "file", vt_store_path(store));
+	vt_json_put_string(json, "file", path);
 }
 
 int vt_report_json_end(struct vt_json *json, int r, struct vt_err *err)

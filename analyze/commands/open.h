@@ -14,6 +14,8 @@ int vt_report_open(const struct vt_usage *usage, struct vt_common_options *commo
 		   struct vt_store **ret, struct vt_err *err);
 void vt_store_closep(struct vt_store **store);
 
+/* The same for a file that is not open. */
+void vt_report_json_begin_file(struct vt_json *json, const char *command, const char *path);
 /* {"vramtrace": {"schema", "command", "version"}, "file": ..., with the object left open. */
 void vt_report_json_begin(struct vt_json *json, const char *command, const struct vt_store *store);
 /* Ends the text after the object was ended. r: what went wrong before; returned first. */

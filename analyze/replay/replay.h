@@ -102,7 +102,7 @@ int vt_replay_new(struct vt_replay **ret, struct vt_err *err);
 void vt_replay_free(struct vt_replay *replay); /* NULL is fine */
 /* The listener is copied; listener.self is borrowed until vt_replay_free. */
 int vt_replay_add(struct vt_replay *replay, const struct vt_listener *listener, struct vt_err *err);
-/* Runs over the cursor to its end. Once per replay. */
+/* Runs over the cursor to its end. Again with a cursor that begins behind it; listeners are told of each end. */
 int vt_replay_run(struct vt_replay *replay, struct vt_cursor *cursor, struct vt_err *err);
 
 uint32_t vt_replay_device_count(const struct vt_replay *replay);

@@ -6,9 +6,8 @@
 
 #include "analyze/render/losses.h"
 #include "analyze/views/report.h"
+#include "analyze/views/timeline_print.h"
 
-#define LABEL_WIDTH 12 /* left of the picture: a size and a bar */
-#define PICTURE_WIDEST 120
 #define PICTURE_ROWS 6
 #define ESSENCE_MAX (VT_PLACE_MAX + 80)
 
@@ -83,92 +82,6 @@ static void print_header(const struct vt_report *report, const struct vt_screen 
 	vt_screen_text(screen, 0, "Events over %s, from %s after the start.",
 		       vt_format_ns(span, vt_replay_last_ns(replay) - vt_replay_first_ns(replay)),
 		       vt_session_time(session, (char[VT_FORMAT_MAX]){ 0 }, vt_replay_first_ns(replay)));
-}
-
-static void print_label(const struct vt_screen *screen, const char *text)
-{
-	(void)fprintf(screen->out, "%*s %s", LABEL_WIDTH - 2, text, screen->unicode ? "│" : "|");
-}
-
-/* Rows of blocks from the top down; each shows the part of the values that lies in its band. */
-static void draw_rows(const struct vt_screen *screen, const struct vt_timeline_picture *picture, uint64_t full,
-		      uint64_t *band)
-{
-	uint64_t step = full / PICTURE_ROWS + (full % PICTURE_ROWS != 0);
-	char size[VT_FORMAT_MAX];
-
-	for (uint32_t row = PICTURE_ROWS; row-- > 0;) {
-		uint64_t low = step * row;
-
-		for (uint32_t i = 0; i < picture->columns; i++) {
-			uint64_t above = picture->allocated[i] > low ? picture->allocated[i] - low : 0;
-
-			band[i] = above < step ? above : step;
-		}
-		print_label(screen, row == PICTURE_ROWS - 1 ? vt_format_bytes(size, full) : row ? "" : "allocated");
-		vt_screen_spark(screen, band, picture->columns, step ? step : 1);
-	}
-}
-
-static void print_axis(const struct vt_report *report, const struct vt_screen *screen,
-		       const struct vt_timeline_picture *picture, const struct vt_device *state)
-{
-	char start[VT_FORMAT_MAX], end[VT_FORMAT_MAX], peak[VT_FORMAT_MAX], mark[VT_FORMAT_MAX + 8];
-	uint64_t column = state->peak_allocated_ns > picture->start_ns
-				  ? (state->peak_allocated_ns - picture->start_ns) / picture->column_ns
-				  : 0;
-	uint64_t end_ns = picture->start_ns + picture->columns * picture->column_ns;
-	int gap;
-
-	vt_session_time(report->session, start, picture->start_ns);
-	vt_session_time(report->session, end, end_ns);
-	gap = (int)picture->columns - (int)strlen(start);
-	(void)fprintf(screen->out, "%*s%s%*s\n", LABEL_WIDTH, "", start, gap > (int)strlen(end) ? gap : 0, end);
-	(void)snprintf(mark, sizeof(mark), "peak, %s",
-		       vt_session_time(report->session, peak, state->peak_allocated_ns));
-	if (column >= picture->columns)
-		return;
-	/* Beside the mark, on the side where there is room. */
-	if (column + 2 + strlen(mark) <= picture->columns)
-		(void)fprintf(screen->out, "%*s^ %s\n", LABEL_WIDTH + (int)column, "", mark);
-	else
-		(void)fprintf(screen->out, "%*s ^\n", LABEL_WIDTH + (int)column - 1, mark);
-}
-
-static int print_timeline(const struct vt_report *report, const struct vt_screen *screen, uint32_t device,
-			  struct vt_err *err)
-{
-	const struct vt_device *state = vt_replay_device(report->session->replay, device);
-	int room = screen->width - LABEL_WIDTH;
-	struct vt_timeline_picture picture;
-	char span[VT_FORMAT_MAX], text[128];
-	uint64_t *band;
-	int r = vt_timeline_draw(report->timeline, device, (uint32_t)(room > PICTURE_WIDEST ? PICTURE_WIDEST : room),
-				 &picture, err);
-
-	if (r < 0 || !picture.columns)
-		return r;
-	band = calloc(picture.columns, sizeof(*band));
-	if (!band) {
-		vt_timeline_picture_done(&picture);
-		return vt_err_set(err, VT_E_NOMEM, "no memory for the timeline's picture");
-	}
-	(void)snprintf(text, sizeof(text), "Over time (each column: the maximum of %s)",
-		       vt_format_ns(span, picture.column_ns));
-	vt_screen_heading(screen, text);
-	draw_rows(screen, &picture,
-		  state->peak_allocated_bytes > state->peak_reserved_bytes ? state->peak_allocated_bytes
-									   : state->peak_reserved_bytes,
-		  band);
-	if (state->peak_reserved_bytes) {
-		print_label(screen, "reserved");
-		vt_screen_spark(screen, picture.reserved, picture.columns, state->peak_reserved_bytes);
-	}
-	print_axis(report, screen, &picture, state);
-	(void)putc('\n', screen->out);
-	free(band);
-	vt_timeline_picture_done(&picture);
-	return 0;
 }
 
 static int print_calls(const struct vt_report *report, const struct vt_screen *screen, uint32_t device)
@@ -263,7 +176,7 @@ static int print_device(const struct vt_report *report, const struct vt_screen *
 		if (vt_uses_print(screen, &device->uses) < 0)
 			return vt_err_set(err, VT_E_NOMEM, "no memory for a table");
 		(void)putc('\n', screen->out);
-		r = print_timeline(report, screen, device->index, err);
+		r = vt_timeline_print(report->timeline, session, screen, device->index, PICTURE_ROWS, err);
 		if (r < 0)
 			return r;
 		print_counts(report, screen, device);

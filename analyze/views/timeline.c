@@ -21,6 +21,7 @@ struct vt_timeline {
 	size_t room;
 	uint64_t start_ns;
 	uint64_t end_ns;
+	uint64_t from_ns, to_ns; /* what is looked at; to_ns 0: to the end */
 };
 
 int vt_timeline_new(struct vt_timeline **ret, struct vt_err *err)
@@ -95,19 +96,33 @@ no_memory:
 	return NULL;
 }
 
+void vt_timeline_window(struct vt_timeline *timeline, uint64_t from_ns, uint64_t to_ns)
+{
+	timeline->from_ns = from_ns;
+	timeline->to_ns = to_ns;
+}
+
+static uint64_t start_of(const struct vt_timeline *timeline, const struct vt_replay *replay)
+{
+	return max(vt_replay_first_ns(replay), timeline->from_ns);
+}
+
 static int update(struct vt_timeline *timeline, const struct vt_replay *replay, uint64_t time_ns, uint32_t device,
 		  struct vt_err *err)
 {
 	const struct vt_device *state = vt_replay_device(replay, device);
 	struct track *track;
 
-	if (!state)
+	if (!state || (timeline->to_ns && time_ns > timeline->to_ns))
 		return 0;
 	track = find_track(timeline, device, err);
 	if (!track)
 		return -VT_E_NOMEM;
-	timeline->start_ns = vt_replay_first_ns(replay);
+	timeline->start_ns = start_of(timeline, replay);
 	advance(track, time_ns > timeline->start_ns ? time_ns - timeline->start_ns : 0);
+	/* Before the window: only the last state counts. */
+	if (time_ns < timeline->start_ns)
+		track->allocated[0] = track->reserved[0] = 0;
 	track->now_allocated = state->reported_bytes;
 	track->now_reserved = state->reserved_bytes;
 	track->allocated[track->last] = max(track->allocated[track->last], track->now_allocated);
@@ -132,8 +147,10 @@ static int on_end(void *self, const struct vt_replay *replay, struct vt_err *err
 	struct vt_timeline *timeline = self;
 
 	(void)err;
-	timeline->start_ns = vt_replay_first_ns(replay);
-	timeline->end_ns = vt_replay_last_ns(replay);
+	timeline->start_ns = start_of(timeline, replay);
+	timeline->end_ns = max(vt_replay_last_ns(replay), timeline->start_ns);
+	if (timeline->to_ns && timeline->end_ns > timeline->to_ns)
+		timeline->end_ns = max(timeline->to_ns, timeline->start_ns);
 	for (size_t i = 0; i < timeline->room; i++)
 		if (timeline->tracks[i].span_ns)
 			advance(&timeline->tracks[i], timeline->end_ns - timeline->start_ns);

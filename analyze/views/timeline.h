@@ -13,6 +13,8 @@ struct vt_timeline;
 
 int vt_timeline_new(struct vt_timeline **ret, struct vt_err *err);
 void vt_timeline_free(struct vt_timeline *timeline); /* NULL is fine */
+/* Before the run: only what is in this time; to_ns 0: to the end. What was there at its begin is in the first column. */
+void vt_timeline_window(struct vt_timeline *timeline, uint64_t from_ns, uint64_t to_ns);
 struct vt_listener vt_timeline_listener(struct vt_timeline *timeline);
 
 struct vt_timeline_picture {

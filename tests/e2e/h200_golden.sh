@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 for trace in "$source"/tests/data/h200_*.vramtrace; do
 	name=$(basename "$trace" .vramtrace)
 	python3 "$source/tests/device/check_torch.py" "$bin/vramtrace" "$trace" "${trace%.vramtrace}.truth.json" "$name" || failed=1
-	for command in report oom ops fragmentation info check; do
+	for command in report timeline oom ops fragmentation info check; do
 		"$bin/vramtrace" $command "$trace" >"$work/text" 2>"$work/errors" || { echo "FAIL  $name: vramtrace $command: $(cat "$work/errors")"; failed=1; }
 		[ -s "$work/text" ] || { echo "FAIL  $name: vramtrace $command prints nothing"; failed=1; }
 		"$bin/vramtrace" $command --json "$trace" | python3 -m json.tool >/dev/null || { echo "FAIL  $name: vramtrace $command --json is no JSON"; failed=1; }

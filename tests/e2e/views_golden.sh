@@ -55,6 +55,8 @@ check fragmentation 80 fragmentation
 check fragmentation_end 80 fragmentation --at end --top 1
 check tree 80 tree
 check tree_lines 80 tree --by category,line --min-share 0
+check timeline 80 timeline --rows 5
+check timeline_part 80 timeline --from 20ms --to 40ms --rows 5
 check tree_flat 80 tree --by op --flat --run --top 4
 check ops_stack_wide 160 ops --by stack --sort allocated
 
