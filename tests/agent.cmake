@@ -38,6 +38,13 @@ if(NOT VT_SANITIZE MATCHES thread)
   set_tests_properties(e2e.python_stacks e2e.torch_ops PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 endif()
 
+# Every Python that is here; `ctest -L matrix`. VT_MATRIX_PYTHONS names more.
+if(NOT VT_SANITIZE)
+  add_test(NAME e2e.matrix COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/matrix.sh $<TARGET_FILE_DIR:vramtrace>
+    $<TARGET_FILE:vt_agent> ${PROJECT_BINARY_DIR}/tests/fake others)
+  set_tests_properties(e2e.matrix PROPERTIES LABELS matrix SKIP_RETURN_CODE 77 TIMEOUT 5000)
+endif()
+
 find_program(VT_PYTHON3 python3)
 if(VT_PYTHON3)
   add_test(NAME e2e.agent_rings COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/agent_rings.py

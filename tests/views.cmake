@@ -31,10 +31,11 @@ if(NOT VT_SANITIZE)
   add_test(NAME e2e.modules COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/modules.py $<TARGET_FILE:vramtrace>)
   add_test(NAME e2e.stack_truth COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/stack_truth.py
     $<TARGET_FILE_DIR:vramtrace>)
+  add_test(NAME e2e.compiled COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/compiled.py $<TARGET_FILE:vramtrace>)
   # What the GPU tests compare with torch.profiler can be compared on the host too.
   add_test(NAME e2e.op_truth COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/device/attrib.py
     $<TARGET_FILE_DIR:vramtrace> --device cpu --only ops --out ${CMAKE_CURRENT_BINARY_DIR})
-  set_tests_properties(e2e.ops_key_averages e2e.categories e2e.links e2e.modules e2e.stack_truth e2e.op_truth
+  set_tests_properties(e2e.ops_key_averages e2e.categories e2e.links e2e.modules e2e.stack_truth e2e.op_truth e2e.compiled
     PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 
@@ -42,6 +43,9 @@ endif()
 add_executable(test_attribute unit/test_attribute.c)
 target_link_libraries(test_attribute PRIVATE vt_analyze vt_trace_builder PkgConfig::CMOCKA)
 add_test(NAME unit.attribute COMMAND test_attribute)
+add_executable(test_generated unit/test_generated.c)
+target_link_libraries(test_generated PRIVATE vt_analyze PkgConfig::CMOCKA)
+add_test(NAME unit.generated COMMAND test_generated)
 add_executable(test_links unit/test_links.c)
 target_link_libraries(test_links PRIVATE vt_analyze vt_trace_builder PkgConfig::CMOCKA)
 add_test(NAME unit.links COMMAND test_links)

@@ -7,7 +7,9 @@
 #include "analyze/symbols/table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "analyze/symbols/generated.h"
 #include "analyze/symbols/modules.h"
 #include "analyze/symbols/python_lines.h"
 #include "analyze/symbols/tree.h"
@@ -30,6 +32,7 @@ struct code {
 
 struct frame {
 	uint32_t function, file, line;
+	uint32_t generated; /* text, or VT_MAP_NONE */
 	bool is_user;
 };
 
@@ -56,6 +59,8 @@ struct loader {
 	struct vt_map code_keys, place_keys,
 		stack_keys; /* numbers for equal (function, file), (code, line), (parent, place) */
 	uint64_t line_bytes;
+	uint32_t generated_file; /* text: the last file of torch.compile that was read */
+	char *generated;
 };
 
 /* Registers `index` under the id unless it is known or 0; 1: new. */
@@ -175,13 +180,31 @@ static uint32_t decode_line(struct loader *loader, const struct code *code, uint
 			      instruction);
 }
 
+/* What a line of a file that torch.compile made is for; VT_MAP_NONE for any other. */
+static int find_generated(struct loader *loader, uint32_t file, uint32_t line, uint32_t *ret)
+{
+	const char *path = vt_texts_get(&loader->symbols->texts, file);
+	char text[VT_GENERATED_MAX];
+
+	*ret = VT_MAP_NONE;
+	if (!vt_is_generated_file(path))
+		return 0;
+	if (loader->generated_file != file) {
+		free(loader->generated);
+		loader->generated = vt_generated_read(path);
+		loader->generated_file = file;
+	}
+	(void)vt_generated_text(text, loader->generated ? loader->generated : "", path, line);
+	return vt_texts_add(&loader->symbols->texts, text, strlen(text), ret);
+}
+
 static int load_frame(void *arg, uint32_t process, const struct vt_rec *rec)
 {
 	const struct vt_frame *frame = (const struct vt_frame *)(const void *)rec;
 	struct loader *loader = arg;
 	uint32_t index =
 		frame->code ? vt_map_find(&loader->code_of, vt_symbols_key(process, frame->code)) : VT_MAP_NONE;
-	struct frame row = { 0 };
+	struct frame row = { .generated = VT_MAP_NONE };
 	int r = claim(&loader->frame_of, process, frame->id, loader->frames.bytes / sizeof(row));
 
 	if (r <= 0)
@@ -193,8 +216,9 @@ static int load_frame(void *arg, uint32_t process, const struct vt_rec *rec)
 		row.file = text_of(loader, code->file);
 		row.line = decode_line(loader, code, frame->instruction);
 		row.is_user = vt_is_user_file(vt_texts_get(&loader->symbols->texts, row.file));
+		r = find_generated(loader, row.file, row.line, &row.generated);
 	}
-	return vt_buf_append(&loader->frames, &row, sizeof(row));
+	return r < 0 ? r : vt_buf_append(&loader->frames, &row, sizeof(row));
 }
 
 static int load_stack(void *arg, uint32_t process, const struct vt_rec *rec)
@@ -295,7 +319,7 @@ static int settle_stack(struct loader *loader, const struct settled *tree, uint3
 	const struct node *node = (const struct node *)(const void *)loader->stacks.data + index;
 	struct vt_symbol_stack *stack = &stacks[index];
 	uint32_t parent = tree->parents[index], key;
-	struct frame frame = { 0 };
+	struct frame frame = { .generated = VT_MAP_NONE };
 	int r;
 
 	if (node->what != VT_MAP_NONE)
@@ -305,6 +329,7 @@ static int settle_stack(struct loader *loader, const struct settled *tree, uint3
 		.file = frame.file,
 		.line = frame.line,
 		.parent = parent == VT_TREE_NONE ? 0 : node->parent,
+		.generated = frame.generated,
 		.module = VT_MAP_NONE,
 		.user = frame.is_user		 ? index
 			: parent == VT_TREE_NONE ? VT_MAP_NONE
@@ -391,6 +416,7 @@ static void loader_done(struct loader *loader)
 	vt_buf_done(&loader->stacks);
 	vt_buf_done(&loader->ops);
 	vt_modules_done(&loader->modules);
+	free(loader->generated);
 	vt_map_done(&loader->string_of);
 	vt_map_done(&loader->code_of);
 	vt_map_done(&loader->frame_of);

@@ -56,6 +56,8 @@ static bool give_frame(const struct vt_symbols *symbols, const struct vt_symbol_
 		.module_count = stack->module_count,
 		.module_parent = stack->module_parent,
 	};
+	if (stack->generated != VT_MAP_NONE)
+		ret->generated = vt_texts_get(&symbols->texts, stack->generated);
 	if (stack->module != VT_MAP_NONE)
 		ret->module = vt_texts_get(&symbols->texts, stack->module);
 	return true;

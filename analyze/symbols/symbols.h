@@ -30,10 +30,11 @@ struct vt_op_info {
 bool vt_symbols_op(const struct vt_symbols *symbols, uint32_t process, uint32_t node, struct vt_op_info *ret);
 
 struct vt_frame_info {
-	const char *function; /* co_qualname */
-	const char *file;     /* co_filename, whole */
-	uint32_t line;	      /* 0: not known */
-	uint32_t parent;      /* stack node of the caller; 0: outermost */
+	const char *function;  /* co_qualname */
+	const char *file;      /* co_filename, whole */
+	uint32_t line;	       /* 0: not known */
+	uint32_t parent;       /* stack node of the caller; 0: outermost */
+	const char *generated; /* of code that torch.compile made: what the line is for (generated.h); else NULL */
 	/*
 	 * Where the frame begins the call of a module: the name of its class, else NULL. The module is number
 	 * module_index of the module_count of that class that the module around it called, in the order of first calls.

@@ -51,10 +51,11 @@ static const char *file_name(const struct maker *maker, const char *file)
 
 static const char *frame_label(const struct maker *maker, char out[LABEL_MAX], const struct vt_frame_info *frame)
 {
-	(void)snprintf(out, LABEL_MAX, "%.150s  %.60s:%" PRIu32, frame->function, file_name(maker, frame->file),
-		       frame->line);
+	const char *what = frame->generated ? frame->generated : frame->function;
+
+	(void)snprintf(out, LABEL_MAX, "%.150s  %.60s:%" PRIu32, what, file_name(maker, frame->file), frame->line);
 	if (maker->whole_paths)
-		(void)snprintf(out, LABEL_MAX, "%.150s  %.220s:%" PRIu32, frame->function, frame->file, frame->line);
+		(void)snprintf(out, LABEL_MAX, "%.150s  %.220s:%" PRIu32, what, frame->file, frame->line);
 	return out;
 }
 
@@ -81,11 +82,23 @@ static int add_leaf(const struct maker *maker, bool with_node)
 	return r ? r : add(maker, info.name);
 }
 
+/* Where code that torch.compile made allocates: what for. */
+static int add_generated(const struct maker *maker, bool with_line)
+{
+	struct vt_frame_info frame;
+	char label[LABEL_MAX];
+
+	if (!vt_symbols_frame(maker->symbols, maker->block->process, maker->block->stack, &frame) || !frame.generated)
+		return 0;
+	return add(maker, with_line ? frame_label(maker, label, &frame) : frame.generated);
+}
+
 /* Backward memory is shown at the forward line it belongs to. */
 static int by_stack(const struct maker *maker)
 {
 	const struct vt_attributed *block = maker->block;
 	uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
+	bool stack_differs = stack != block->stack;
 	unsigned from = maker->path->count;
 	struct vt_frame_info frame;
 	char label[LABEL_MAX];
@@ -99,6 +112,8 @@ static int by_stack(const struct maker *maker)
 	reverse(maker->path, from);
 	if (!r && from == maker->path->count)
 		r = add(maker, "(no Python line)");
+	if (!r && stack_differs)
+		r = add_generated(maker, true);
 	return r ? r : add_leaf(maker, true);
 }
 
@@ -161,6 +176,8 @@ static int by_op(const struct maker *maker)
 			r = add(maker, info.name);
 	}
 	reverse(maker->path, from);
+	if (!r)
+		r = add_generated(maker, false);
 	return !r && from == maker->path->count ? add(maker, "(no op)") : r;
 }
 

@@ -182,6 +182,8 @@ void vt_place_json(struct vt_json *json, const struct vt_symbols *symbols, uint3
 		vt_json_put_string(json, "function", frame.function);
 		vt_json_put_string(json, "file", frame.file);
 		vt_json_put_u64(json, "line", frame.line);
+		if (frame.generated)
+			vt_json_put_string(json, "generated", frame.generated);
 		if (frame.module)
 			vt_json_put_string(json, "module", vt_place_module(module, &frame));
 		vt_json_object_end(json);

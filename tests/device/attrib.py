@@ -8,7 +8,7 @@ ops         torch.profiler(profile_memory=True) in the recorded process: each al
             the profiler has around it on that thread
 categories  tests/e2e/categories.py: at least 95% of the bytes at the peak as torch.profiler's memory timeline has them
 links       tests/e2e/links.py, modules: tests/e2e/modules.py: lines and modules known by hand, with the backward in threads
-            that have no Python frames
+            that have no Python frames; compiled: tests/e2e/compiled.py, the names in torch.compile's code
 """
 import argparse
 import bisect
@@ -192,7 +192,8 @@ def main():
     jobs = [("stacks", check_stacks, (vramtrace, work, m, device)) for m in MODELS[1:]]
     jobs += [("ops", check_ops, (vramtrace, work, m, device)) for m in MODELS]
     jobs += [("categories", check_script, (vramtrace, device, "categories.py", "--scale", scale, "--model", m)) for m in MODELS]
-    jobs += [("links", check_script, (vramtrace, device, "links.py")), ("modules", check_script, (vramtrace, device, "modules.py"))]
+    jobs += [("links", check_script, (vramtrace, device, "links.py")), ("modules", check_script, (vramtrace, device, "modules.py")),
+             ("compiled", check_script, (vramtrace, device, "compiled.py"))]
     jobs = [j for j in jobs if (not options.only or j[0] in options.only) and (device == "cuda" or j[0] != "stacks")]
     failed, lines = 0, []
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
