@@ -422,6 +422,17 @@ struct vt_attributed_list vt_attribution_peak(const struct vt_attribution *attri
 	return vt_marks_peak(&attribution->marks, device);
 }
 
+int vt_attribution_ask(struct vt_attribution *attribution, const struct vt_link_question *question, uint32_t *ret,
+		       struct vt_err *err)
+{
+	return vt_links_ask(&attribution->links, question, ret) < 0 ? no_memory(err) : 0;
+}
+
+struct vt_link_forward vt_attribution_answer(const struct vt_attribution *attribution, uint32_t question)
+{
+	return ((const struct vt_link_forward *)(const void *)attribution->links.answers.data)[question];
+}
+
 uint32_t vt_attribution_step(const struct vt_attribution *attribution, uint32_t process, uint64_t time_ns)
 {
 	return vt_step_times_at(&attribution->times, process, time_ns);

@@ -35,6 +35,11 @@ void vt_attribution_unmark(struct vt_attribution *attribution, uint32_t mark);
 struct vt_attributed_list vt_attribution_marked(const struct vt_attribution *attribution, uint32_t mark);
 struct vt_attributed_list vt_attribution_peak(const struct vt_attribution *attribution, uint32_t device);
 
+/* From inside a callback of a later listener; *ret is the question's number. The answer is there after the run. */
+int vt_attribution_ask(struct vt_attribution *attribution, const struct vt_link_question *question, uint32_t *ret,
+		       struct vt_err *err);
+struct vt_link_forward vt_attribution_answer(const struct vt_attribution *attribution, uint32_t question);
+
 /* Inside callbacks of later listeners and after the run. */
 uint32_t vt_attribution_step(const struct vt_attribution *attribution, uint32_t process, uint64_t time_ns);
 enum vt_steps_how vt_attribution_steps_how(const struct vt_attribution *attribution, uint32_t process);

@@ -11,11 +11,16 @@
  * makes two or three. */
 #define NODES_MAX 16
 /* Blocks that may wait for the ops around them to end, on a thread. */
-#define PENDING_MAX (1u << 20)
+#define PENDING_MAX (1u << 17)
 
 struct vt_link_block {
 	uint32_t index;
 	uint64_t serial;
+};
+
+struct vt_link_ask {
+	uint64_t time_ns;
+	uint32_t number;
 };
 
 /* The forward op that a sequence number stands for. */
@@ -288,12 +293,46 @@ static void give_line(struct vt_links *links, struct vt_link_thread *thread, con
 	thread->made.bytes = n * sizeof(*list);
 }
 
+static void give_answers(struct vt_links *links, const struct vt_link_thread *thread, uint64_t since_ns)
+{
+	const struct vt_link_ask *ask = (const struct vt_link_ask *)(const void *)thread->asks.data;
+
+	for (size_t n = thread->asks.bytes / sizeof(*ask); n; n--, ask++) {
+		struct vt_link_forward *answer = (struct vt_link_forward *)(void *)links->answers.data + ask->number;
+
+		if (ask->time_ns >= since_ns && !answer->op)
+			*answer = (struct vt_link_forward){ thread->node_op, thread->node_stack };
+	}
+}
+
+int vt_links_ask(struct vt_links *links, const struct vt_link_question *question, uint32_t *ret)
+{
+	struct vt_link_thread *thread = vt_links_thread(links, question->process, question->thread);
+	const struct vt_link_ask ask = { question->time_ns,
+					 (uint32_t)(links->answers.bytes / sizeof(struct vt_link_forward)) };
+	struct vt_link_forward answer = { 0, 0 };
+	struct vt_frames frames;
+	struct vt_scope scope;
+
+	*ret = ask.number;
+	if (!thread || vt_scopes_op(links->scopes, question->process, question->op, &scope) < 0 ||
+	    vt_scopes_stack(links->scopes, question->process, question->stack, &frames) < 0)
+		return -VT_E_NOMEM;
+	if ((scope.flags & VT_SCOPE_ENGINE) && thread->node_ended)
+		answer = (struct vt_link_forward){ thread->node_op, thread->node_stack };
+	else if ((scope.flags & VT_SCOPE_BACKWARD) && !(frames.flags & VT_FRAMES_RECOMPUTE) &&
+		 vt_buf_append(&thread->asks, &ask, sizeof(ask)) < 0)
+		return -VT_E_NOMEM;
+	return vt_buf_append(&links->answers, &answer, sizeof(answer));
+}
+
 /* What was allocated since then belongs to the forward op of the node that ran last. */
 static int give_forward(struct vt_links *links, const struct vt_link_thread *thread, uint64_t since_ns)
 {
 	const struct vt_link_block *list = (const struct vt_link_block *)(const void *)thread->pending.data;
 	int r = 0;
 
+	give_answers(links, thread, since_ns);
 	for (size_t i = thread->pending.bytes / sizeof(*list); thread->node_op && i-- > 0 && !r;) {
 		struct vt_life *life = vt_lives_get(links->lives, list[i].index, list[i].serial);
 
@@ -420,6 +459,7 @@ static int end_op(struct vt_links *links, uint32_t process_id, const struct vt_o
 	if (scope->flags & VT_SCOPE_OUTERMOST) {
 		r = end_pending(links, thread);
 		vt_buf_clear(&thread->made);
+		vt_buf_clear(&thread->asks);
 	}
 	if (!r && (scope->flags & VT_SCOPE_IS_PROFILER_STEP))
 		return vt_step_times_profiler(links->times, process_id, scope->profiler_step, op->start_ns, op->end_ns);
@@ -454,11 +494,13 @@ void vt_links_done(struct vt_links *links)
 	for (uint32_t i = 0; i < links->thread_map.count; i++) {
 		vt_buf_done(&links->threads[i].pending);
 		vt_buf_done(&links->threads[i].made);
+		vt_buf_done(&links->threads[i].asks);
 	}
 	for (uint32_t i = 0; i < links->torch_map.count; i++) {
 		vt_buf_done(&links->torch[i].waiting);
 		free(links->torch[i].ops);
 	}
+	vt_buf_done(&links->answers);
 	vt_idmap_done(&links->thread_map);
 	vt_idmap_done(&links->torch_map);
 	vt_idmap_done(&links->process_map);

@@ -23,6 +23,7 @@
 /* A kernel thread. */
 struct vt_link_thread {
 	struct vt_buf pending; /* struct vt_link_block, in order of allocation */
+	struct vt_buf asks;    /* struct vt_link_ask: questions that the open ops will answer */
 	struct vt_buf made;    /* ops with a number that ran inside the nodes that are open, as they ended */
 	uint32_t workspaces;   /* blocks of a workspace's size that matrix products allocated */
 	uint32_t tops;	       /* units of work (scope.h) that ended */
@@ -33,6 +34,18 @@ struct vt_link_thread {
 	bool node_ended;	      /* it has, and the engine is not done with its results */
 	bool autograd;		      /* it has run backward ops, and no Python was below them */
 	bool in_backward;	      /* the last op that ended was a backward one */
+};
+
+/* The forward op that something belongs to; 0: not known, or no backward work. */
+struct vt_link_forward {
+	uint32_t op, stack;
+};
+
+/* Which forward op does what a thread does now belong to? */
+struct vt_link_question {
+	uint32_t process, thread;
+	uint32_t op, stack; /* where it is */
+	uint64_t time_ns;
 };
 
 struct vt_link_process {
@@ -53,6 +66,7 @@ struct vt_links {
 	/* Of a life that was put off (life->late) nothing more will become known. */
 	int (*finish)(void *self, uint32_t life);
 	void *finish_self;
+	struct vt_buf answers;	    /* struct vt_link_forward, by number of the question */
 	struct vt_idmap thread_map; /* process, kernel thread */
 	struct vt_link_thread *threads;
 	size_t threads_room;
@@ -67,6 +81,8 @@ struct vt_links {
 /* A life began and its fields from scopes are set; the rest is filled in here, now or as ops end. */
 int vt_links_birth(struct vt_links *links, uint32_t index);
 int vt_links_op(struct vt_links *links, uint32_t process, const struct vt_op *op);
+/* The answer comes with the ops that end: it will be answers[*ret]. */
+int vt_links_ask(struct vt_links *links, const struct vt_link_question *question, uint32_t *ret);
 /* NULL: no memory. Valid until the next call of any function of links. */
 struct vt_link_thread *vt_links_thread(struct vt_links *links, uint32_t process, uint32_t thread);
 struct vt_link_process *vt_links_process(struct vt_links *links, uint32_t process);

@@ -85,7 +85,8 @@ static void take_levels(const struct vt_oom_report *report, const struct vt_repl
 static int take_story(struct vt_oom_report *report, const struct vt_replay *replay, struct vt_oom_story *story,
 		      struct vt_err *err)
 {
-	const struct vt_symbols *symbols = report->session->symbols;
+	const struct vt_link_question question = { story->process, story->rec.thread, story->rec.op, story->rec.stack,
+						   story->rec.time_ns };
 	struct vt_oom_facts *facts = &story->facts;
 	int r;
 
@@ -95,8 +96,9 @@ static int take_story(struct vt_oom_report *report, const struct vt_replay *repl
 	if (r < 0)
 		return r;
 	facts->has_segments = facts->space.segments != 0;
-	vt_place_find(symbols, story->process, story->rec.op, story->rec.stack, &story->asker);
-	return vt_attribution_mark(report->attribution, story->device, &story->mark, err);
+	vt_place_find(report->session->symbols, story->process, story->rec.op, story->rec.stack, &story->asker);
+	r = vt_attribution_ask(report->attribution, &question, &story->question, err);
+	return r ? r : vt_attribution_mark(report->attribution, story->device, &story->mark, err);
 }
 
 /* After the pass: who held what, and what for, is known when the blocks' lives are. */

@@ -30,6 +30,7 @@ struct vt_oom_story {
 	struct vt_use_sums uses;
 	char sentence[VT_USES_SENTENCE_MAX];
 	struct vt_place asker;
+	uint32_t question; /* attribute.h: which forward op asked, by its backward */
 	char top_place[VT_PLACE_MAX];
 };
 

@@ -88,6 +88,7 @@ static void put_next(struct vt_json *json, const struct vt_oom_facts *facts)
 static void put_story(const struct vt_oom_report *report, struct vt_json *json, const struct vt_oom_story *story,
 		      uint64_t top)
 {
+	const struct vt_link_forward forward = vt_attribution_answer(report->attribution, story->question);
 	const struct vt_session *session = report->session;
 
 	vt_json_object(json);
@@ -101,6 +102,14 @@ static void put_story(const struct vt_oom_report *report, struct vt_json *json, 
 	put_space(json, &story->facts);
 	vt_json_put_object(json, "asker");
 	vt_place_json(json, session->symbols, story->process, story->rec.op, story->rec.stack);
+	vt_json_name(json, "forward");
+	if (forward.op) {
+		vt_json_object(json);
+		vt_place_json(json, session->symbols, story->process, forward.op, forward.stack);
+		vt_json_object_end(json);
+	} else {
+		vt_json_null(json);
+	}
 	vt_json_object_end(json);
 	vt_report_json_levels(json, &story->levels);
 	vt_report_json_holders(session, json, story->process, &story->holders, top);

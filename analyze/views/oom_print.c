@@ -45,6 +45,7 @@ static void print_asker(const struct vt_oom_report *report, const struct vt_scre
 	const struct vt_symbols *symbols = report->session->symbols;
 	struct vt_frame_info frame;
 	struct vt_op_info op;
+	const struct vt_link_forward forward = vt_attribution_answer(report->attribution, story->question);
 	uint32_t node = story->rec.op, stack = story->rec.stack;
 	char ops[512];
 	size_t used = 0;
@@ -56,7 +57,12 @@ static void print_asker(const struct vt_oom_report *report, const struct vt_scre
 		used += (size_t)snprintf(ops + used, sizeof(ops) - used, "%s%.100s", depth ? " < " : "", op.name);
 	}
 	vt_screen_text(screen, 2, "Asked by %s.", ops[0] ? ops : "code outside any op that was captured");
-	if (!vt_symbols_frame(symbols, story->process, stack, &frame)) {
+	/* Memory of a backward pass: the line that the forward op was called at says more than that of backward(). */
+	if (forward.op && vt_symbols_op(symbols, story->process, forward.op, &op)) {
+		vt_screen_text(screen, 2, "It is the backward of %.100s%s", op.name,
+			       forward.stack ? ", called at" : ".");
+		stack = forward.stack;
+	} else if (!vt_symbols_frame(symbols, story->process, stack, &frame)) {
 		vt_screen_text(screen, 2, "No Python line is known for it.");
 		return;
 	}

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "analyze/attribute/attribute.h"
-#include "analyze/views/session.h"
+#include "analyze/views/oom.h"
 #include "trace_builder.h"
 
 /* Kernel threads, and the framework's numbers of them. */
@@ -393,6 +393,57 @@ static void test_pass_with_recomputation(void **state)
 	done(&pass);
 }
 
+static void ask_for_memory(uint32_t op, uint32_t stack)
+{
+	vt_builder_event(t.builder, t.process, VT_EVENT_oom,
+			 &(struct vt_oom){ .time_ns = ++t.now,
+					   .requested_bytes = 4096,
+					   .thread = AUTOGRAD,
+					   .op = op,
+					   .stack = stack,
+					   .device_type = VT_device_type_CUDA });
+}
+
+/* Memory runs out in backward passes, in a thread without Python: in a node, in the engine behind one, in a recomputation. */
+static void test_out_of_memory(void **state)
+{
+	uint32_t recompute = vt_builder_stack(t.builder, t.process, 0,
+					      "_checkpoint_without_reentrant_generator.<locals>.recompute_fn",
+					      "/x/site-packages/torch/utils/checkpoint.py", 9);
+	const struct vt_common_options options = { .device = -1, .process = -1, .top = 10, .color = "never" };
+	struct vt_err err = { .code = VT_E_OK };
+	struct vt_oom_report report;
+	struct vt_session session;
+	uint64_t engine, node;
+
+	(void)state;
+	forward(t.view, 0, t.line_view);
+	forward(t.mm, 1, t.line_mm);
+	alloc(0x1000, t.mm, t.line_mm, MAIN);
+	engine = ++t.now;
+	node = ++t.now;
+	ask_for_memory(t.node_zeros, 0);
+	ask_for_memory(t.node_mm, recompute);
+	end((struct op){ node, t.node, 0, AUTOGRAD, 0, MAIN });
+	ask_for_memory(t.engine, 0);
+	end((struct op){ engine, t.engine, 0, AUTOGRAD, -1, 0 });
+	backward(1, 0x2000);
+	ask_for_memory(t.node_mm, 0);
+	vt_builder_close(t.builder);
+	if (vt_session_open(&session, path, &options, "peak", &err) < 0 ||
+	    vt_oom_report_run(&report, &session, true, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(report.nstories, 4);
+	assert_int_equal(vt_attribution_answer(report.attribution, report.stories[0].question).op, t.view);
+	assert_int_equal(vt_attribution_answer(report.attribution, report.stories[0].question).stack, t.line_view);
+	assert_int_equal(vt_attribution_answer(report.attribution, report.stories[1].question).op, 0);
+	assert_int_equal(vt_attribution_answer(report.attribution, report.stories[2].question).stack, t.line_view);
+	/* The trace ends before that node. */
+	assert_int_equal(vt_attribution_answer(report.attribution, report.stories[3].question).op, 0);
+	vt_oom_report_done(&report);
+	vt_session_done(&session);
+}
+
 /* A table of limited size: what a later op has overwritten is not known, and nothing is made up for it. */
 static void test_overwritten(void **state)
 {
@@ -420,6 +471,7 @@ int main(void)
 		cmocka_unit_test_setup(test_second_backward, begin),
 		cmocka_unit_test_setup(test_second_backward_on_the_host, begin),
 		cmocka_unit_test_setup(test_pass_with_recomputation, begin),
+		cmocka_unit_test_setup(test_out_of_memory, begin),
 		cmocka_unit_test_setup(test_overwritten, begin),
 	};
 
