@@ -139,8 +139,9 @@ static uint32_t frame_flags(const struct vt_frame_info *frame, bool innermost)
 		flags |= VT_FRAMES_OPTIMIZER;
 	if (strstr(frame->file, "/torch/utils/data/"))
 		flags |= VT_FRAMES_DATA;
+	/* Reentrant; since PyTorch 2.1; before. Up to Python 3.10 a function has no class in its name. */
 	if (strstr(frame->file, "/torch/utils/checkpoint.py") &&
-	    (strstr(frame->function, "recompute") || strstr(frame->function, "CheckpointFunction.backward")))
+	    (!strcmp(name, "backward") || strstr(name, "recompute") || !strcmp(name, "unpack")))
 		flags |= VT_FRAMES_RECOMPUTE;
 	if (is_cache(frame->function))
 		flags |= VT_FRAMES_CACHE;

@@ -63,7 +63,7 @@ def record_profile(torch, train, device, path):
     memory = [[e.nbytes(), begin(e), e.start_thread_id()] for e in events
               if e.name() == "[memory]" and e.device_type() == getattr(torch.autograd.DeviceType, device.upper())]
     with open(path, "w") as f:
-        json.dump({"ops": ops, "memory": memory}, f)
+        json.dump({"ops": ops, "memory": memory, "exact": hasattr(events[0], "start_ns")}, f)
 
 
 def target(what, model, device, path):
@@ -149,6 +149,8 @@ def innermost_ops(ops, memory):
 
 def check_ops(vramtrace, work, model, device):
     events, truth = record(vramtrace, work, "ops", model, device)
+    if not truth["exact"]:
+        return None, "%s: this PyTorch's profiler rounds to microseconds: what it says of an op's memory is off" % model
     memory = truth["memory"]
     sizes = [m[0] for m in memory]
     first = sizes.index(BEGIN)
@@ -195,19 +197,20 @@ def main():
     jobs += [("links", check_script, (vramtrace, device, "links.py")), ("modules", check_script, (vramtrace, device, "modules.py")),
              ("compiled", check_script, (vramtrace, device, "compiled.py"))]
     jobs = [j for j in jobs if (not options.only or j[0] in options.only) and (device == "cuda" or j[0] != "stacks")]
-    failed, lines = 0, []
+    failed, skipped, lines = 0, 0, []
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         for (name, _, _), future in [(j, pool.submit(j[1], *j[2])) for j in jobs]:
             try:
                 good, text = future.result()
             except Exception as error:
                 good, text = False, repr(error)
-            failed += not good
-            lines.append("%s  %-10s %s" % ("PASS" if good else "FAIL", name, text))
+            failed += good is False
+            skipped += good is None
+            lines.append("%s  %-10s %s" % ({None: "SKIP", True: "PASS", False: "FAIL"}[good], name, text))
             print(lines[-1], flush=True)
     with open(os.path.join(options.out, "attrib.txt"), "w") as f:
         f.write("\n".join(lines) + "\n")
-    return 1 if failed else 0
+    return 1 if failed else 77 if skipped == len(lines) else 0
 
 
 if __name__ == "__main__":

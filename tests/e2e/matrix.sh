@@ -2,9 +2,10 @@
 # matrix.sh BIN_DIR AGENT FAKE_DIR [others]: what depends on the versions of Python and PyTorch, with every Python that is here.
 #
 # Pythons: VT_MATRIX_PYTHONS (commands, separated by blanks) if given, else VT_TORCH_PYTHON, python3, those of pyenv and uv,
-# and Debian's. Each runs the tests of stacks and modules on the fake allocator; one that has PyTorch also those on the real
-# one. A table comes last: what ran, and which of the versions that the agent knows were not to be had. Exit status 77:
-# no Python has PyTorch. With `others` the Python of VT_TORCH_PYTHON is left to the tests themselves, which run with it.
+# and Debian's (debian_python.sh makes others). Each runs the tests of stacks and modules on the fake allocator; one that has
+# PyTorch also those on the real one. A table comes last: what ran, and which of the versions that the agent knows were not
+# to be had. Exit status 77: no Python has PyTorch. With `others` the Python of VT_TORCH_PYTHON is left to the tests
+# themselves, which run with it.
 set -u
 bin=$1 agent=$2 fake=$3 here=$(dirname "$0")
 done_with=
