@@ -123,6 +123,7 @@ int vt_modules_number(struct vt_modules *modules, struct vt_symbol_stack *stacks
 			count += end == first || calls[end].module != calls[end - 1].module;
 			stacks[calls[end].stack].module = calls[end].class;
 			stacks[calls[end].stack].module_index = count - 1;
+			stacks[calls[end].stack].module_id = calls[end].module;
 			stacks[calls[end].stack].module_parent = stacks[calls[end].like].parent;
 		}
 		for (; first < end; first++)

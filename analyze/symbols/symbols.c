@@ -55,6 +55,7 @@ static bool give_frame(const struct vt_symbols *symbols, const struct vt_symbol_
 		.module_index = stack->module_index,
 		.module_count = stack->module_count,
 		.module_parent = stack->module_parent,
+		.module_id = stack->module_id,
 	};
 	if (stack->generated != VT_MAP_NONE)
 		ret->generated = vt_texts_get(&symbols->texts, stack->generated);

@@ -41,6 +41,7 @@ struct vt_frame_info {
 	 */
 	const char *module;
 	uint32_t module_index, module_count;
+	uint32_t module_id; /* of the object: equal for calls of the same one; over all processes */
 	/*
 	 * The stack node to go on from to the modules around it: parent, but where a checkpoint calls a module again from
 	 * outside of all others, the caller of its first call.

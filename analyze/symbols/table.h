@@ -21,7 +21,7 @@ struct vt_symbol_stack {
 	uint32_t user;	    /* index of the innermost node of user code from here outwards, or VT_MAP_NONE */
 	uint32_t generated; /* text, or VT_MAP_NONE */
 	uint32_t module;    /* of the call of a module: the text of its class, else VT_MAP_NONE */
-	uint32_t module_index, module_count, module_parent; /* symbols.h */
+	uint32_t module_index, module_count, module_parent, module_id; /* symbols.h */
 	uint32_t key; /* equal for equal frames up to the outermost, over all processes */
 };
 

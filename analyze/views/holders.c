@@ -6,6 +6,7 @@
 
 #include "analyze/views/idmap.h"
 #include "schema/base/bits.h"
+#include "schema/base/cleanup.h"
 #include "schema/event.h"
 
 static int by_place(const void *a, const void *b)
@@ -44,18 +45,40 @@ static void add(struct vt_holder *to, const struct vt_holder *from)
 		to->category_bytes[i] += from->category_bytes[i];
 }
 
-/* Folds neighbours of equal place into the first of them. */
-static size_t merge(struct vt_holder *list, size_t count)
+/* Of members the only one yet: their module is the first; else it must be of the same class, or there is none to name. */
+static int add_module(struct vt_idmap *seen, uint32_t row, struct vt_holder *to, const struct vt_holder *member)
 {
-	size_t last = 0;
+	uint32_t known = seen->count;
 
-	for (size_t i = 1; i < count; i++) {
-		if (vt_place_compare(&list[last].place, &list[i].place))
-			list[++last] = list[i];
-		else
-			add(&list[last], &list[i]);
+	if (!to->module || !member->module || strcmp(to->module, member->module) != 0) {
+		to->module = NULL;
+		return 0;
 	}
-	return count ? last + 1 : 0;
+	if (vt_idmap_add(seen, (struct vt_idmap_key){ row, member->modules, 0 }) == VT_IDMAP_NONE)
+		return -VT_E_NOMEM;
+	/* Of a member `modules` is which one it is; of what is merged, how many. */
+	to->modules = seen->count > known ? (to == member ? 1 : to->modules + 1) : to->modules;
+	return 0;
+}
+
+/* Folds neighbours of equal place into the first of them. 0 or -VT_E_NOMEM. */
+static int merge(struct vt_holder *list, size_t *count)
+{
+	VT_CLEANUP(vt_idmap_done) struct vt_idmap seen = { .count = 0 }; /* row, module */
+	size_t last = 0;
+	int r = add_module(&seen, 0, &list[0], &list[0]);
+
+	for (size_t i = 1; i < *count && !r; i++) {
+		if (vt_place_compare(&list[last].place, &list[i].place)) {
+			list[++last] = list[i];
+			r = add_module(&seen, (uint32_t)last, &list[last], &list[last]);
+		} else {
+			add(&list[last], &list[i]);
+			r = add_module(&seen, (uint32_t)last, &list[last], &list[i]);
+		}
+	}
+	*count = last + 1;
+	return r;
 }
 
 static struct vt_holder of_block(const struct vt_attributed *block)
@@ -133,6 +156,22 @@ static uint32_t telling_op(const struct vt_symbols *symbols, uint32_t process, u
 	return op;
 }
 
+/* The innermost module around: its class, and until holders are merged, in `modules`, which one. */
+static void find_module(const struct vt_symbols *symbols, uint32_t process, struct vt_holder *holder)
+{
+	uint32_t stack = holder->place.backward ? holder->forward_stack : holder->stack;
+	struct vt_frame_info frame;
+
+	for (int depth = 0; depth < 512 && vt_symbols_frame(symbols, process, stack, &frame); depth++) {
+		if (frame.module) {
+			holder->module = frame.module;
+			holder->modules = frame.module_id;
+			return;
+		}
+		stack = frame.parent;
+	}
+}
+
 static void find_place(const struct vt_symbols *symbols, uint32_t process, struct vt_holder *holder)
 {
 	uint32_t op = telling_op(symbols, process, holder->op);
@@ -142,6 +181,7 @@ static void find_place(const struct vt_symbols *symbols, uint32_t process, struc
 		vt_place_of_backward(symbols, process, op, holder->forward_stack, &holder->place);
 	if (!holder->forward_stack || !holder->place.backward)
 		vt_place_find(symbols, process, op, holder->stack, &holder->place);
+	find_module(symbols, process, holder);
 }
 
 int vt_holders_build(struct vt_holders *ret, const struct vt_symbols *symbols, struct vt_attributed_list blocks,
@@ -173,7 +213,8 @@ int vt_holders_build(struct vt_holders *ret, const struct vt_symbols *symbols, s
 	if (!ret->count)
 		return 0;
 	qsort(ret->list, ret->count, sizeof(*ret->list), by_place);
-	ret->count = merge(ret->list, ret->count);
+	if (merge(ret->list, &ret->count) < 0)
+		return vt_err_set(err, VT_E_NOMEM, "no memory for the holders of memory");
 	qsort(ret->list, ret->count, sizeof(*ret->list), by_bytes);
 	return 0;
 }

@@ -34,6 +34,8 @@ struct vt_holder {
 	double kept_ns;			    /* sum over those of bytes times life */
 	uint64_t category_bytes[VT_CATEGORIES];
 	struct vt_place place;
+	const char *module; /* class of the innermost module around each block; NULL: none, or of different classes */
+	uint32_t modules;   /* how many such modules */
 };
 
 struct vt_holders {

@@ -99,12 +99,17 @@ static const char *moment_text(char out[96], const struct vt_use_moment *moment,
 	return out;
 }
 
-/* " (Block.forward, 24 blocks of 896.00 MiB)" */
+/* " (GPT2Attention, 24 modules x 896.00 MiB)", or with no modules to tell apart " (Block.forward, 24 blocks of 896.00 MiB)" */
 static const char *blocks_text(char out[192], const struct vt_holder *holder)
 {
 	char count[VT_FORMAT_MAX], bytes[VT_FORMAT_MAX], size[VT_FORMAT_MAX + 8] = "";
 	const char *function = holder->place.has_frame ? holder->place.frame.function : "";
 
+	if (holder->module && holder->modules > 1 && holder->block_bytes && holder->blocks == holder->modules) {
+		(void)snprintf(out, 192, " (%.80s, %s modules x %s)", holder->module,
+			       vt_format_count(count, holder->modules), vt_format_bytes(bytes, holder->block_bytes));
+		return out;
+	}
 	if (holder->block_bytes && holder->blocks > 1)
 		(void)snprintf(size, sizeof(size), " of %s", vt_format_bytes(bytes, holder->block_bytes));
 	(void)snprintf(out, 192, " (%.80s%s%s block%s%s)", function, *function ? ", " : "",

@@ -435,11 +435,66 @@ static void test_steps(void **state)
 	assert_int_equal(how, VT_STEPS_NONE);
 }
 
+/* A forward op with a node, called by a module of a class: one block of 4 MiB. */
+static void call_module(struct training *t, uint32_t number, const char *class)
+{
+	const struct vt_module module = { .id = 7000 + number,
+					  .class = vt_builder_string(t->builder, t->process, class),
+					  .address = 0x100 * number };
+	const struct vt_stack call = { .id = 8000 + number, .module = 7000 + number };
+	uint32_t stack;
+
+	vt_builder_event(t->builder, t->process, VT_EVENT_module, &module);
+	vt_builder_event(t->builder, t->process, VT_EVENT_stack, &call);
+	stack = vt_builder_stack(t->builder, t->process, call.id, "Attention.forward", "/home/me/model.py", 88);
+	run_op(t, t->relu, (int64_t)number, ACTIVATION + number * 4 * MIB, 4 * MIB, stack);
+}
+
+static void check_sentence(const char *want)
+{
+	struct vt_use_moment moment = { "At the peak", false, 0, { NULL, 0 } };
+	char sentence[VT_USES_SENTENCE_MAX];
+	struct vt_err err = { .code = VT_E_OK };
+	struct pass pass;
+
+	moment.blocks = run(&pass, NULL);
+	assert_int_equal(vt_uses_sentence(sentence, &pass.session, &moment, &err), 0);
+	assert_string_equal(sentence, want);
+	done(&pass);
+}
+
+/* One line that several modules of a class run is told by them; of several classes, by its function. */
+static void test_modules_in_the_sentence(void **state)
+{
+	struct training t;
+
+	(void)state;
+	begin(&t);
+	for (uint32_t i = 1; i <= 3; i++)
+		call_module(&t, i, "Attention");
+	run_op(&t, t.relu, 9, INPUT, 512, t.forward);
+	vt_builder_close(t.builder);
+	check_sentence("At the peak (12.00 MiB) 12.00 MiB are activations; 12.00 MiB of them come from aten::relu at "
+		       "model.py:88 (Attention, 3 modules x 4.00 MiB) (estimated by scope and lifetime).");
+	begin(&t);
+	for (uint32_t i = 1; i <= 3; i++)
+		call_module(&t, i, i == 2 ? "FastAttention" : "Attention");
+	run_op(&t, t.relu, 9, INPUT, 512, t.forward);
+	vt_builder_close(t.builder);
+	check_sentence("At the peak (12.00 MiB) 12.00 MiB are activations; 12.00 MiB of them come from aten::relu at "
+		       "model.py:88 (Attention.forward, 3 blocks of 4.00 MiB) (estimated by scope and lifetime).");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_peak),	cmocka_unit_test(test_forward_lines), cmocka_unit_test(test_moment),
-		cmocka_unit_test(test_cut_off), cmocka_unit_test(test_sum),	      cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_peak),
+		cmocka_unit_test(test_forward_lines),
+		cmocka_unit_test(test_moment),
+		cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_sum),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_modules_in_the_sentence),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, drop_file);
