@@ -219,15 +219,14 @@ static size_t merge(struct vt_live_holder *list, size_t n)
 	return merged;
 }
 
-int vt_live_holders(const struct vt_live *live, uint32_t device, size_t most, struct vt_live_holder **ret,
-		    size_t *ret_count, size_t *ret_all, struct vt_err *err)
+int vt_live_holders(const struct vt_live *live, uint32_t device, size_t most, struct vt_live_holders *ret,
+		    struct vt_err *err)
 {
 	uint32_t process = vt_replay_device(live->replay, device)->process, groups = vt_groups_count(live->groups);
 	struct vt_live_holder *list = calloc((size_t)groups + 1, sizeof(*list));
-	size_t n = 0, merged;
+	size_t n = 0;
 
-	*ret = list;
-	*ret_count = *ret_all = 0;
+	*ret = (struct vt_live_holders){ .list = list };
 	if (!list)
 		return vt_err_set(err, VT_E_NOMEM, "no memory for the holders");
 	for (uint32_t i = 0; i < groups; i++) {
@@ -238,9 +237,8 @@ int vt_live_holders(const struct vt_live *live, uint32_t device, size_t most, st
 		list[n] = (struct vt_live_holder){ .bytes = group.live_bytes, .blocks = group.live_blocks };
 		vt_place_find(live->session.symbols, process, group.op, group.stack, &list[n++].place);
 	}
-	merged = merge(list, n);
-	qsort(list, merged, sizeof(*list), by_bytes);
-	*ret_all = merged;
-	*ret_count = merged < most ? merged : most;
+	ret->all = merge(list, n);
+	qsort(list, ret->all, sizeof(*list), by_bytes);
+	ret->count = ret->all < most ? ret->all : most;
 	return 0;
 }

@@ -38,7 +38,7 @@ struct vt_live {
 	uint64_t lost;
 	uint64_t ooms;
 	char warning[512]; /* what of the file is not to be had; "": nothing */
-	bool ended; /* the recorder has put the file in its final form */
+	bool ended;	   /* the recorder has put the file in its final form */
 	struct vt_live_device **devices;
 	size_t room;
 };
@@ -65,8 +65,13 @@ struct vt_live_holder {
 	uint64_t bytes, blocks;
 	struct vt_place place;
 };
-/* The largest `most` of a device, free with free(); *ret_all counts the places. */
-int vt_live_holders(const struct vt_live *live, uint32_t device, size_t most, struct vt_live_holder **ret,
-		    size_t *ret_count, size_t *ret_all, struct vt_err *err);
+struct vt_live_holders {
+	struct vt_live_holder *list; /* the largest first; free with free() */
+	size_t count;		     /* of the list */
+	size_t all;		     /* places there are */
+};
+/* Of a device, at most so many. */
+int vt_live_holders(const struct vt_live *live, uint32_t device, size_t most, struct vt_live_holders *ret,
+		    struct vt_err *err);
 
 #endif

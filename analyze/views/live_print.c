@@ -105,14 +105,13 @@ static int print_holders(const struct vt_live *live, const struct vt_screen *scr
 			 struct vt_err *err)
 {
 	const struct vt_device *state = vt_replay_device(live->replay, device);
-	struct vt_live_holder *list;
+	struct vt_live_holders holders;
 	struct vt_table *table;
-	size_t count, all;
 	char text[VT_PLACE_MAX], number[VT_FORMAT_MAX];
-	int r = vt_live_holders(live, device, most, &list, &count, &all, err);
+	int r = vt_live_holders(live, device, most, &holders, err);
 
-	if (r < 0 || !count) {
-		free(list);
+	if (r < 0 || !holders.count) {
+		free(holders.list);
 		return r;
 	}
 	table = vt_table_new();
@@ -121,20 +120,21 @@ static int print_holders(const struct vt_live *live, const struct vt_screen *scr
 	vt_table_column(table, "Blocks", VT_ALIGN_RIGHT, false);
 	vt_table_column(table, "Op", VT_ALIGN_LEFT, false);
 	vt_table_column(table, "Where", VT_ALIGN_LEFT, true);
-	for (size_t i = 0; i < count; i++) {
-		vt_table_cell(table, "%s", vt_format_bytes(number, list[i].bytes));
+	for (size_t i = 0; i < holders.count; i++) {
+		vt_table_cell(table, "%s", vt_format_bytes(number, holders.list[i].bytes));
 		vt_table_cell(table, "%.1f%%",
-			      state->reported_bytes ? 100.0 * (double)list[i].bytes / (double)state->reported_bytes
-						    : 0);
-		vt_table_cell(table, "%s", vt_format_count(number, list[i].blocks));
-		vt_table_cell(table, "%s", vt_place_clip(text, vt_place_op(&list[i].place), 28));
-		vt_table_cell(table, "%s", vt_place_where(text, &list[i].place, 60));
+			      state->reported_bytes
+				      ? 100.0 * (double)holders.list[i].bytes / (double)state->reported_bytes
+				      : 0);
+		vt_table_cell(table, "%s", vt_format_count(number, holders.list[i].blocks));
+		vt_table_cell(table, "%s", vt_place_clip(text, vt_place_op(&holders.list[i].place), 28));
+		vt_table_cell(table, "%s", vt_place_where(text, &holders.list[i].place, 60));
 	}
-	free(list);
+	free(holders.list);
 	if (vt_table_print(table, screen) < 0)
 		return vt_err_set(err, VT_E_NOMEM, "no memory for a table");
-	if (all > count)
-		vt_screen_text(screen, 0, "and %zu more places", all - count);
+	if (holders.all > holders.count)
+		vt_screen_text(screen, 0, "and %zu more places", holders.all - holders.count);
 	return 0;
 }
 
@@ -164,11 +164,10 @@ int vt_live_print(const struct vt_live *live, const struct vt_screen *screen, in
 static int put_device(const struct vt_live *live, struct vt_json *json, uint32_t device, struct vt_err *err)
 {
 	const struct vt_device *state = vt_replay_device(live->replay, device);
-	struct vt_live_holder *list;
-	size_t count, all;
+	struct vt_live_holders holders;
 	uint64_t span_ns;
 	int64_t growth = vt_live_growth(live, device, GROWTH_NS, &span_ns);
-	int r = vt_live_holders(live, device, JSON_HOLDERS, &list, &count, &all, err);
+	int r = vt_live_holders(live, device, JSON_HOLDERS, &holders, err);
 	char text[VT_PLACE_MAX];
 
 	vt_json_object(json);
@@ -183,17 +182,17 @@ static int put_device(const struct vt_live *live, struct vt_json *json, uint32_t
 	vt_json_put_i64(json, "growth_bytes", growth);
 	vt_json_put_u64(json, "growth_ns", span_ns);
 	vt_json_put_array(json, "holders");
-	for (size_t i = 0; i < count && !r; i++) {
+	for (size_t i = 0; i < holders.count && !r; i++) {
 		vt_json_object(json);
-		vt_json_put_string(json, "op", list[i].place.op);
-		vt_json_put_string(json, "where", vt_place_where(text, &list[i].place, VT_PLACE_MAX - 1));
-		vt_json_put_u64(json, "live_bytes", list[i].bytes);
-		vt_json_put_u64(json, "count", list[i].blocks);
+		vt_json_put_string(json, "op", holders.list[i].place.op);
+		vt_json_put_string(json, "where", vt_place_where(text, &holders.list[i].place, VT_PLACE_MAX - 1));
+		vt_json_put_u64(json, "live_bytes", holders.list[i].bytes);
+		vt_json_put_u64(json, "count", holders.list[i].blocks);
 		vt_json_object_end(json);
 	}
 	vt_json_array_end(json);
 	vt_json_object_end(json);
-	free(list);
+	free(holders.list);
 	return r;
 }
 
