@@ -18,7 +18,9 @@ void vt_pf_event_name(struct vt_pf_sequence *sequence, struct vt_pf_event *event
 /* Fields of TrackEvent that others put down themselves. */
 enum {
 	VT_PF_EXTRA_COUNTER_VALUES = 12,
+	VT_PF_NAME_IID = 10,
 	VT_PF_COUNTER_VALUE = 30,
+	VT_PF_DOUBLE_COUNTER_VALUE = 44,
 	VT_PF_CALLSTACK_IID = 56,
 	VT_PF_CALLSTACK_WEIGHT = 57,
 	VT_PF_GPU_CORRELATION = 3000,

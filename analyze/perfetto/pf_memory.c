@@ -58,35 +58,60 @@ static void write_counters(struct vt_pf_device *own, const struct vt_device *sta
 	own->used = used;
 }
 
-/* An allocation or a free: an instant that carries the bytes, who, and the new total. */
-static void write_block(struct vt_pf_memory *memory, const struct vt_replay *replay, const struct vt_item *item,
-			const struct vt_block *block, bool is_alloc)
+/* The iids of where a block was allocated, found once. NULL: no memory. */
+static const struct vt_pf_place_texts *texts_of(struct vt_pf_memory *memory, struct vt_pf_device *own, uint32_t process,
+						const struct vt_block *block)
 {
-	const struct vt_device *state = vt_replay_device(replay, block->device);
-	struct vt_pf_device *own;
-	struct vt_pf_event event;
+	uint32_t place = vt_idmap_add(&own->places, (struct vt_idmap_key){ block->op, block->stack, 0 });
+	struct vt_pf_place_texts *texts;
 	struct vt_op_info op;
-	uint64_t stack;
 
-	if (item->time_ns < memory->from_ns)
-		return;
-	own = device_of(memory, replay, block->device);
-	if (!own || !own->rows)
-		return;
-	if (memory->detail == VT_PF_LOW) {
-		write_counter(own, 0, state->reported_bytes, item->time_ns);
-		write_counters(own, state, item->time_ns);
+	if (place == VT_IDMAP_NONE ||
+	    vt_array_reach((void **)&own->place_texts, &own->place_room, place, sizeof(*own->place_texts)) < 0) {
+		memory->common->output->failed = true;
+		return NULL;
+	}
+	texts = &own->place_texts[place];
+	if (texts->name)
+		return texts;
+	(void)vt_symbols_op(memory->symbols, process, block->op, &op);
+	texts->name = vt_pf_text(&own->sequence, VT_PF_EVENT_NAME, op.name[0] ? op.name : "(no op)");
+	texts->stack = vt_pf_callstack(&own->sequence, process, block->op, block->stack);
+	return texts;
+}
+
+/* The allocator's total where it does not come with an instant. */
+static void write_allocated(struct vt_pf_device *own, uint64_t bytes, uint64_t time_ns)
+{
+	struct vt_pf_event event;
+
+	if (bytes % own->rows->allocated_unit == 0) {
+		write_counter(own, 0, bytes / own->rows->allocated_unit, time_ns);
 		return;
 	}
-	(void)vt_symbols_op(memory->symbols, state->process, block->op, &op);
+	/* Exact: a power of two divides it. */
+	vt_pf_event_begin(&event, PF__TRACK_EVENT__TYPE__TYPE_COUNTER, 0);
+	vt_pf_put_double(&event, VT_PF_DOUBLE_COUNTER_VALUE, (double)bytes / (double)own->rows->allocated_unit);
+	vt_pf_write_event(&own->sequence, VT_PF_TRACK_EVENT, &event, time_ns);
+}
+
+static void write_instant(struct vt_pf_memory *memory, struct vt_pf_device *own, const struct vt_device *state,
+			  const struct vt_item *item, const struct vt_block *block, bool is_alloc)
+{
+	const struct vt_pf_place_texts *texts = texts_of(memory, own, state->process, block);
+	bool whole = state->reported_bytes % own->rows->allocated_unit == 0;
+	struct vt_pf_event event;
+
+	if (!texts)
+		return;
 	vt_pf_event_begin(&event, PF__TRACK_EVENT__TYPE__TYPE_INSTANT, is_alloc ? own->rows->allocs : own->rows->frees);
-	vt_pf_event_name(&own->sequence, &event, op.name[0] ? op.name : is_alloc ? "alloc" : "free");
-	stack = vt_pf_callstack(&own->sequence, state->process, block->op, block->stack);
-	if (stack) {
-		vt_pf_put_number(&event, VT_PF_CALLSTACK_IID, stack);
+	vt_pf_put_number(&event, VT_PF_NAME_IID, texts->name);
+	if (texts->stack) {
+		vt_pf_put_number(&event, VT_PF_CALLSTACK_IID, texts->stack);
 		vt_pf_put_double(&event, VT_PF_CALLSTACK_WEIGHT, (double)block->size_bytes);
 	}
-	vt_pf_put_number(&event, VT_PF_EXTRA_COUNTER_VALUES, state->reported_bytes);
+	if (whole)
+		vt_pf_put_number(&event, VT_PF_EXTRA_COUNTER_VALUES, state->reported_bytes / own->rows->allocated_unit);
 	if (memory->detail == VT_PF_FULL) {
 		vt_pf_arg_number(&own->sequence, &event, "bytes", block->size_bytes);
 		vt_pf_arg_address(&own->sequence, &event, "address", block->address);
@@ -94,6 +119,26 @@ static void write_block(struct vt_pf_memory *memory, const struct vt_replay *rep
 			vt_pf_arg_number(&own->sequence, &event, "lifetime_ns", item->time_ns - block->alloc_ns);
 	}
 	vt_pf_write_event(&own->sequence, VT_PF_TRACK_EVENT, &event, item->time_ns);
+	if (!whole)
+		write_allocated(own, state->reported_bytes, item->time_ns);
+}
+
+/* An allocation or a free: an instant that carries the bytes, who, and the new total. */
+static void write_block(struct vt_pf_memory *memory, const struct vt_replay *replay, const struct vt_item *item,
+			const struct vt_block *block, bool is_alloc)
+{
+	const struct vt_device *state = vt_replay_device(replay, block->device);
+	struct vt_pf_device *own;
+
+	if (item->time_ns < memory->from_ns)
+		return;
+	own = device_of(memory, replay, block->device);
+	if (!own || !own->rows)
+		return;
+	if (memory->detail == VT_PF_LOW)
+		write_allocated(own, state->reported_bytes, item->time_ns);
+	else
+		write_instant(memory, own, state, item, block, is_alloc);
 	write_counters(own, state, item->time_ns);
 }
 
@@ -259,8 +304,11 @@ struct vt_listener vt_pf_memory_listener(struct vt_pf_memory *memory)
 void vt_pf_memory_done(struct vt_pf_memory *memory)
 {
 	for (size_t i = 0; i < memory->device_room; i++) {
-		if (memory->devices[i])
+		if (memory->devices[i]) {
 			vt_pf_sequence_done(&memory->devices[i]->sequence);
+			vt_idmap_done(&memory->devices[i]->places);
+			free(memory->devices[i]->place_texts);
+		}
 		free(memory->devices[i]);
 	}
 	free(memory->devices);

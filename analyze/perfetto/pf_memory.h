@@ -15,6 +15,11 @@
 struct vt_pf_device {
 	struct vt_pf_sequence sequence;
 	const struct vt_pf_device_tracks *rows; /* NULL: not used yet */
+	struct vt_idmap places;			/* op, stack -> place in place_texts */
+	struct vt_pf_place_texts {
+		uint64_t name, stack; /* iids */
+	} * place_texts;
+	size_t place_room;
 	/* What was last written of the counters, so that only changes are. */
 	uint64_t reserved, driver, used;
 };

@@ -15,6 +15,7 @@ struct row {
 	const char *axis; /* counters of bytes that share an axis; NULL: no counter */
 	int32_t rank;
 	bool keeps_order; /* children by their rank */
+	uint64_t unit;	  /* counters: bytes that one stands for; 0: one */
 };
 
 static char *words(const char *text)
@@ -52,6 +53,8 @@ static uint64_t add_row(struct vt_pf_tracks *tracks, const struct row *row)
 		counter.has_unit = 1;
 		counter.unit = PF__COUNTER_DESCRIPTOR__UNIT__UNIT_SIZE_BYTES;
 		counter.y_axis_share_key = words(row->axis);
+		counter.has_unit_multiplier = row->unit != 0;
+		counter.unit_multiplier = (int64_t)row->unit;
 		descriptor.counter = &counter;
 	}
 	write_descriptor(tracks, &descriptor);
@@ -229,10 +232,29 @@ static uint64_t memory_group(struct vt_pf_tracks *tracks, uint32_t process)
 	return rows ? rows->memory : 0;
 }
 
+/* Counters of bytes of one device share an axis. */
+#define MEMORY_AXIS "memory"
+
+static uint64_t plain_row(struct vt_pf_tracks *tracks, uint64_t parent, int32_t rank, const char *name,
+			  const char *description)
+{
+	return add_row(tracks,
+		       &(struct row){ .parent = parent, .name = name, .description = description, .rank = rank });
+}
+
+static uint64_t counter_row(struct vt_pf_tracks *tracks, uint64_t parent, int32_t rank, const char *name,
+			    const char *description)
+{
+	return add_row(tracks, &(struct row){ .parent = parent,
+					      .name = name,
+					      .description = description,
+					      .axis = MEMORY_AXIS,
+					      .rank = rank });
+}
+
 static void make_device(struct vt_pf_tracks *tracks, struct vt_pf_device_tracks *rows, const struct vt_device *device,
 			const char *model)
 {
-	static const char axis[] = "memory";
 	const char *type = vt_enum_text("device_type", device->device_type);
 	bool is_host = device->device_type == VT_device_type_HOST;
 	char name[192];
@@ -246,28 +268,26 @@ static void make_device(struct vt_pf_tracks *tracks, struct vt_pf_device_tracks 
 						     .name = name,
 						     .keeps_order = true,
 						     .rank = is_host ? INT16_MAX : device->device });
-	rows->ooms = add_row(
-		tracks, &(struct row){ rows->group, "Out of memory", "Each OOM, with its numbers", NULL, 0, false });
+	rows->ooms = plain_row(tracks, rows->group, 0, "Out of memory", "Each OOM, with its numbers");
+	/* Blocks of a GPU are whole kMinBlockSize of c10's allocator: smaller numbers are shorter ones in the file. */
+	rows->allocated_unit = is_host ? 1 : 512;
 	rows->allocated =
-		add_row(tracks, &(struct row){ rows->group, "Allocated",
-					       "Bytes that the framework's allocator has handed out", axis, 1, false });
-	rows->reserved = add_row(tracks, &(struct row){ rows->group, "Reserved",
-							"Bytes of segments that the allocator holds from the driver",
-							axis, 2, false });
-	rows->driver = add_row(
-		tracks,
-		&(struct row){ rows->group, "Driver",
-			       is_host ? "Pinned and registered host memory"
-				       : "Bytes held by driver calls of this process: cuMemAlloc, cuMemCreate, pools",
-			       axis, 3, false });
-	rows->device_used = add_row(
-		tracks, &(struct row){ rows->group, "Device used",
-				       "Total minus free bytes of the device, as the driver says: all processes", axis,
-				       4, false });
-	rows->allocs = add_row(tracks, &(struct row){ rows->group, "Allocations",
-						      "Drag over it: bytes allocated by call stack", NULL, 5, false });
-	rows->frees = add_row(tracks, &(struct row){ rows->group, "Frees", "Drag over it: bytes freed by call stack",
-						     NULL, 6, false });
+		add_row(tracks, &(struct row){ .parent = rows->group,
+					       .name = "Allocated",
+					       .description = "Bytes that the framework's allocator has handed out",
+					       .axis = MEMORY_AXIS,
+					       .rank = 1,
+					       .unit = is_host ? 0 : rows->allocated_unit });
+	rows->reserved = counter_row(tracks, rows->group, 2, "Reserved",
+				     "Bytes of segments that the allocator holds from the driver");
+	rows->driver =
+		counter_row(tracks, rows->group, 3, "Driver",
+			    is_host ? "Pinned and registered host memory"
+				    : "Bytes held by driver calls of this process: cuMemAlloc, cuMemCreate, pools");
+	rows->device_used = counter_row(tracks, rows->group, 4, "Device used",
+					"Total minus free bytes of the device, as the driver says: all processes");
+	rows->allocs = plain_row(tracks, rows->group, 5, "Allocations", "Drag over it: bytes allocated by call stack");
+	rows->frees = plain_row(tracks, rows->group, 6, "Frees", "Drag over it: bytes freed by call stack");
 }
 
 const struct vt_pf_device_tracks *vt_pf_tracks_device(struct vt_pf_tracks *tracks, const struct vt_device *state,

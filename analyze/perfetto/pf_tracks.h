@@ -21,6 +21,7 @@
 struct vt_pf_device_tracks {
 	uint64_t group;
 	uint64_t allocated;
+	uint64_t allocated_unit; /* bytes that one of its counter stands for */
 	uint64_t reserved;
 	uint64_t driver;
 	uint64_t device_used;

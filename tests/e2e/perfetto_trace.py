@@ -190,13 +190,21 @@ class Trace:
         need(track in self.tracks and time, "an event of no track or time")
         if event.type == TrackEvent.TYPE_COUNTER:
             need(self.tracks[track].HasField("counter"), "a counter value on a row that is none")
-            self.counters[track].append((time, event.counter_value))
+            value = event.double_counter_value if event.HasField("double_counter_value") else event.counter_value
+            self.counters[track].append((time, self.scaled(track, value)))
         else:
             need(not self.tracks[track].HasField("counter"), "an event on a counter")
             self.events.append((time, track, event, sequence))
         if event.extra_counter_values:
             need(len(defaults.extra_counter_track_uuids) == 1 == len(event.extra_counter_values), "counters beside events")
-            self.counters[defaults.extra_counter_track_uuids[0]].append((time, event.extra_counter_values[0]))
+            track = defaults.extra_counter_track_uuids[0]
+            self.counters[track].append((time, self.scaled(track, event.extra_counter_values[0])))
+
+    def scaled(self, track, value):
+        """As trace_processor takes it: one of a counter stands for so many of its unit."""
+        whole = value * (self.tracks[track].counter.unit_multiplier or 1)
+        need(whole == int(whole), "a counter of parts of bytes")
+        return int(whole)
 
     def on_gpu_render_stage_event(self, packet, sequence, time):
         event = packet.gpu_render_stage_event

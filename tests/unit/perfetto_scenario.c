@@ -67,7 +67,7 @@ static void memory(const struct scenario *s, uint64_t start_ns)
 		vt_builder_alloc(s->builder, s->process,
 				 &(struct vt_tensor){ .time_ns = start_ns + i * 100,
 						      .address = 0x7f0000000000 + i * MIB,
-						      .size_bytes = (int64_t)(512 * (i + 1)),
+						      .size_bytes = (int64_t)(512 * (i + 1) + (i == 7 ? 100 : 0)),
 						      .thread = MAIN_THREAD,
 						      .op = i % 3 ? s->mm : 0,
 						      .stack = i % 5 ? s->stack : 0,
