@@ -7,9 +7,9 @@
 
 #include "analyze/commands/command.h"
 #include "analyze/commands/export_flame.h"
+#include "analyze/commands/export_perfetto.h"
 #include "analyze/commands/options.h"
 #include "analyze/export/export.h"
-#include "analyze/perfetto/perfetto.h"
 #include "analyze/views/session.h"
 #include "analyze/views/time_text.h"
 #include "schema/base/bits.h"
@@ -56,6 +56,7 @@ struct request {
 	const char *to;
 	const char *detail;
 	const char *what;
+	uint64_t max_bytes;
 	bool definitions;
 	bool stacks;
 	bool quiet;
@@ -152,15 +153,18 @@ static void default_name(const char *path, char *name, size_t room)
 	(void)snprintf(name, room, "%.*s.pftrace", (int)length, path);
 }
 
-static int export_perfetto(const struct vt_session *session, const struct request *request,
+static int export_perfetto(struct vt_session *session, const struct request *request,
 			   const struct vt_export_options *export, struct vt_err *err)
 {
+	static const char *const details[] = { "low", "normal", "full" };
 	VT_CLEANUP(vt_close_output) FILE *out = NULL;
-	struct vt_pf_options options = { .cursor = export->cursor, .detail = VT_PF_NORMAL };
-	struct vt_pf_summary summary = { 0 };
+	struct vt_perfetto_request wanted = { .cursor = export->cursor,
+					      .detail = VT_PF_NORMAL,
+					      .max_bytes = request->max_bytes };
+	struct vt_perfetto_result result = { 0 };
 	char bytes[VT_FORMAT_MAX], name[4096];
 	const char *path = request->output;
-	int r = request->detail ? vt_pf_detail_parse(request->detail, &options.detail, err) : 0;
+	int r = request->detail ? vt_pf_detail_parse(request->detail, &wanted.detail, err) : 0;
 
 	if (!path) {
 		default_name(vt_store_path(session->store), name, sizeof(name));
@@ -171,10 +175,13 @@ static int export_perfetto(const struct vt_session *session, const struct reques
 	if (r == 0)
 		r = vt_open_output(path, &out, err);
 	if (r == 0)
-		r = vt_perfetto_export(out, session->store, session->symbols, &options, &summary, err);
+		r = vt_export_perfetto(session, out, &wanted, &result, err);
+	if (r == 0 && (result.detail != wanted.detail || result.coarse) && !request->quiet)
+		(void)fprintf(stderr, "%s: of detail %s%s, to fit into --max-size\n", path, details[result.detail],
+			      result.coarse ? ", and totals at the greatest moments of some events in a row" : "");
 	if (r == 0 && out != stdout && !request->quiet)
 		(void)fprintf(stderr, "%s: %s. To look at it: open https://ui.perfetto.dev and drop the file in.\n",
-			      path, vt_format_bytes(bytes, summary.bytes));
+			      path, vt_format_bytes(bytes, result.bytes));
 	return r;
 }
 
@@ -203,8 +210,8 @@ static int export_flame(const char *path, const struct vt_common_options *option
 {
 	const struct vt_flame_request flame = { request->format, request->what, request->output };
 
-	if (request->kinds || request->from || request->to || request->detail || request->definitions ||
-	    request->stacks)
+	if (request->kinds || request->from || request->to || request->detail || request->max_bytes ||
+	    request->definitions || request->stacks)
 		return vt_err_set(err, VT_E_USAGE,
 				  "flame graphs take --at, --what, --device and --process of export's options");
 	return vt_export_flame(path, options, &flame, err);
@@ -245,6 +252,8 @@ int vt_command_export(int argc, char **argv)
 		{ "to", 0, VT_OPTION_STRING, &request.to, "TIME", "leave out what comes after" },
 		{ "detail", 0, VT_OPTION_STRING, &request.detail, "LEVEL",
 		  "perfetto: low, normal (the default) or full" },
+		{ "max-size", 0, VT_OPTION_BYTES, &request.max_bytes, "BYTES",
+		  "perfetto: less detail where it would become larger" },
 		{ "what", 0, VT_OPTION_STRING, &request.what, "WHAT",
 		  "flame graphs: live (the default), total or temporary" },
 		{ "all", 'a', VT_OPTION_FLAG, &request.definitions, NULL, "json: the tables too" },

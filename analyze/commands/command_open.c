@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "analyze/commands/command.h"
+#include "analyze/commands/export_perfetto.h"
 #include "analyze/commands/options.h"
-#include "analyze/perfetto/perfetto.h"
 #include "analyze/serve/serve.h"
 #include "analyze/serve/tar.h"
 #include "analyze/views/session.h"
@@ -44,6 +44,7 @@ static const struct vt_usage usage = {
 struct request {
 	const char *browser; /* "none", or a program */
 	enum vt_pf_detail detail;
+	uint64_t max_bytes;
 	uint16_t port;
 	bool quiet;
 };
@@ -67,12 +68,12 @@ static int export_one(const char *path, const struct request *request, FILE *out
 {
 	VT_CLEANUP(vt_session_done) struct vt_session session = { .store = NULL };
 	const struct vt_common_options common = { .device = -1, .process = -1 };
-	const struct vt_pf_options options = { .detail = request->detail };
-	struct vt_pf_summary summary;
+	const struct vt_perfetto_request wanted = { .detail = request->detail, .max_bytes = request->max_bytes };
+	struct vt_perfetto_result result;
 	int r = vt_session_open(&session, path, &common, "end", err);
 
 	if (!r)
-		r = vt_perfetto_export(out, session.store, session.symbols, &options, &summary, err);
+		r = vt_export_perfetto(&session, out, &wanted, &result, err);
 	if (!r && fflush(out) != 0)
 		r = vt_err_set(err, VT_E_IO, "a temporary file cannot be written: %s", strerror(errno));
 	return r;
@@ -221,17 +222,19 @@ int vt_command_open(int argc, char **argv)
 {
 	struct vt_common_options common;
 	const char *browser = NULL, *detail = NULL;
+	struct request request = { .detail = VT_PF_NORMAL };
 	uint64_t port = PORT;
 	const struct vt_option own[] = {
 		{ "browser", 'b', VT_OPTION_STRING, &browser, "PROGRAM",
 		  "what opens the link (xdg-open); none: the link is printed and no more" },
 		{ "detail", 0, VT_OPTION_STRING, &detail, "LEVEL", "low, normal (the default) or full, as in export" },
+		{ "max-size", 0, VT_OPTION_BYTES, &request.max_bytes, "BYTES",
+		  "less detail where a trace would become larger" },
 		{ "port", 0, VT_OPTION_COUNT, &port, "N",
 		  "another port than 9001, which the page asks only with its flag cspAllowAnyWebsocketPort" },
 		{ 0 },
 	};
 	struct vt_err err = { .code = VT_E_OK };
-	struct request request = { .detail = VT_PF_NORMAL };
 	int operand, r = vt_options_parse(&usage, own, &common, argc, argv, &operand, &err);
 
 	if (r > 0)

@@ -20,7 +20,7 @@
 #define ROWS 100 /* of tables in the reports' JSON */
 #define RECORD_SEPARATOR '\x1e'
 
-static void page_done(struct vt_page *page)
+void vt_page_done(struct vt_page *page)
 {
 	vt_page_bins_done(&page->bins);
 	vt_page_series_done(&page->series);
@@ -166,7 +166,7 @@ static int third_pass(struct vt_page *page, struct vt_err *err)
 	return r;
 }
 
-static int gather(struct vt_page *page, uint64_t bins, struct vt_err *err)
+int vt_page_gather(struct vt_page *page, uint64_t bins, struct vt_err *err)
 {
 	int r = plan(page, bins, err);
 
@@ -177,6 +177,8 @@ static int gather(struct vt_page *page, uint64_t bins, struct vt_err *err)
 		r = first_pass(page, err);
 	if (!r)
 		r = second_pass(page, err);
+	if (!r && page->last_ns < vt_replay_last_ns(page->session->replay))
+		page->last_ns = vt_replay_last_ns(page->session->replay);
 	return r ? r : third_pass(page, err);
 }
 
@@ -264,7 +266,7 @@ static uint64_t file_bytes(const struct vt_buf *packed)
 static int build(const struct vt_page_options *options, uint64_t bins, struct vt_buf *ret, struct vt_err *err)
 {
 	VT_CLEANUP(vt_session_done) struct vt_session session = { .store = NULL };
-	VT_CLEANUP(page_done) struct vt_page page = { .session = &session };
+	VT_CLEANUP(vt_page_done) struct vt_page page = { .session = &session };
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *memory = open_memstream(&text, &bytes);
@@ -274,7 +276,7 @@ static int build(const struct vt_page_options *options, uint64_t bins, struct vt
 		return vt_err_set(err, VT_E_NOMEM, "no memory for the page");
 	r = vt_session_open(&session, options->path, options->common, "peak", err);
 	if (!r)
-		r = gather(&page, bins, err);
+		r = vt_page_gather(&page, bins, err);
 	if (!r)
 		r = put_data(&page, options, memory, err);
 	if (fclose(memory) != 0 && !r)

@@ -39,6 +39,10 @@ struct vt_page {
 	uint32_t mark;
 };
 
+/* Gathers, with at most about so many bins a file; page->session set, zero else. The caller calls vt_page_done in any case. */
+int vt_page_gather(struct vt_page *page, uint64_t bins, struct vt_err *err);
+void vt_page_done(struct vt_page *page);
+
 /* Runs passes of its own over the file. -VT_E_USAGE where it does not fit into max_bytes. */
 int vt_page_write(FILE *out, const struct vt_page_options *options, struct vt_err *err);
 

@@ -6,6 +6,7 @@
 
 #include "analyze/perfetto/pf_args.h"
 #include "analyze/perfetto/pf_calls.h"
+#include "analyze/perfetto/pf_lives.h"
 #include "analyze/perfetto/pf_memory.h"
 #include "schema/base/bits.h"
 #include "schema/base/cleanup.h"
@@ -126,15 +127,18 @@ static int begin(struct exporter *exporter, struct vt_err *err)
 		r = vt_replay_new(&exporter->replay, err);
 	if (r < 0)
 		return r;
-	exporter->memory = (struct vt_pf_memory){ .detail = exporter->options->detail,
-						  .from_ns = exporter->options->cursor.from_ns,
-						  .symbols = exporter->symbols,
-						  .clocks = &exporter->clocks,
-						  .tracks = &exporter->tracks,
-						  .gpus = &exporter->gpus,
-						  .groups = exporter->groups,
-						  .heaps = { .from_ns = exporter->options->cursor.from_ns },
-						  .common = &exporter->common };
+	exporter->memory =
+		(struct vt_pf_memory){ .detail = exporter->options->detail,
+				       .coarse = exporter->options->coarse,
+				       .from_ns = exporter->options->cursor.from_ns,
+				       .symbols = exporter->symbols,
+				       .clocks = &exporter->clocks,
+				       .tracks = &exporter->tracks,
+				       .gpus = &exporter->gpus,
+				       .groups = exporter->groups,
+				       .heaps = { .from_ns = exporter->options->cursor.from_ns },
+				       .steps = exporter->options->page ? &exporter->options->page->steps : NULL,
+				       .common = &exporter->common };
 	listener = vt_groups_listener(exporter->groups);
 	r = vt_replay_add(exporter->replay, &listener, err);
 	if (r < 0)
@@ -175,6 +179,18 @@ static int write_calls(struct exporter *exporter, struct vt_err *err)
 	return vt_pf_calls_write(calls, exporter->store, &exporter->options->cursor, err);
 }
 
+static int write_lives(struct exporter *exporter, struct vt_err *err)
+{
+	const struct vt_pf_lives lives = { .page = exporter->options->page,
+					   .coarse = exporter->options->coarse,
+					   .tracks = &exporter->tracks,
+					   .clocks = &exporter->clocks,
+					   .from_ns = exporter->options->cursor.from_ns,
+					   .to_ns = exporter->options->cursor.to_ns };
+
+	return lives.page ? vt_pf_lives_write(&lives, err) : 0;
+}
+
 static void release(struct exporter *exporter)
 {
 	vt_pf_memory_done(&exporter->memory);
@@ -202,9 +218,12 @@ int vt_perfetto_export(FILE *out, struct vt_store *store, const struct vt_symbol
 	exporter->store = store;
 	exporter->symbols = symbols;
 	vt_pf_output_init(&exporter->output, out);
+	exporter->output.limit = options->max_bytes;
 	r = begin(exporter, err);
 	if (r == 0)
 		r = write_memory(exporter, err);
+	if (r == 0)
+		r = write_lives(exporter, err);
 	if (r == 0)
 		r = write_calls(exporter, err);
 	if (r == 0)
@@ -212,7 +231,7 @@ int vt_perfetto_export(FILE *out, struct vt_store *store, const struct vt_symbol
 	if (r == 0)
 		r = vt_pf_heaps_write(&exporter->memory.heaps, exporter->groups, exporter->replay, &exporter->tracks,
 				      &exporter->clocks, err);
-	*ret = (struct vt_pf_summary){ exporter->output.packets, exporter->output.bytes };
+	*ret = (struct vt_pf_summary){ exporter->output.packets, exporter->output.bytes, exporter->output.exceeded };
 	done = vt_pf_output_done(&exporter->output, r == 0 ? err : NULL);
 	release(exporter);
 	return r < 0 ? r : done;

@@ -16,14 +16,21 @@ enum vt_pf_detail {
 /* "low", "normal", "full": 0 or -VT_E_USAGE. */
 int vt_pf_detail_parse(const char *text, enum vt_pf_detail *ret, struct vt_err *err);
 
+struct vt_page;
+
 struct vt_pf_options {
+	/* What the whole of the trace tells (page.h), gathered before: steps, categories, largest blocks. NULL: left out. */
+	const struct vt_page *page;
 	struct vt_cursor_options cursor;
 	enum vt_pf_detail detail;
+	bool coarse;	    /* with page: counters of its bins alone, not of each event */
+	uint64_t max_bytes; /* stop when it becomes larger; 0: never */
 };
 
 struct vt_pf_summary {
 	uint64_t packets;
 	uint64_t bytes;
+	bool exceeded; /* max_bytes was reached: the file is no whole one */
 };
 
 /* Runs a replay of its own over the store. */

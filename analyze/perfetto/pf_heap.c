@@ -35,21 +35,32 @@ static int fill_dump(struct vt_pf_heap_dump *dump, const struct vt_groups *group
 int vt_pf_heaps_keep(struct vt_pf_heaps *heaps, const struct vt_groups *groups, uint32_t device, uint64_t time_ns,
 		     struct vt_err *err)
 {
-	int r;
+	struct vt_pf_heap_dump dump;
+	int r = fill_dump(&dump, groups, device, time_ns, NOW, err);
 
-	if (heaps->count == VT_PF_OOM_DUMPS_MAX)
+	if (r < 0)
+		return r;
+	if (vt_buf_append(&heaps->dumps, &dump, sizeof(dump)) == 0)
 		return 0;
-	r = fill_dump(&heaps->dumps[heaps->count], groups, device, time_ns, NOW, err);
-	if (r == 0)
-		heaps->count++;
-	return r;
+	free(dump.values);
+	return vt_err_set(err, VT_E_NOMEM, "out of memory for a heap profile");
+}
+
+static size_t count_of(const struct vt_pf_heaps *heaps)
+{
+	return heaps->dumps.bytes / sizeof(struct vt_pf_heap_dump);
+}
+
+static struct vt_pf_heap_dump *dump_at(const struct vt_pf_heaps *heaps, size_t i)
+{
+	return (struct vt_pf_heap_dump *)(void *)heaps->dumps.data + i;
 }
 
 void vt_pf_heaps_done(struct vt_pf_heaps *heaps)
 {
-	for (size_t i = 0; i < heaps->count; i++)
-		free(heaps->dumps[i].values);
-	heaps->count = 0;
+	for (size_t i = 0; i < count_of(heaps); i++)
+		free(dump_at(heaps, i)->values);
+	vt_buf_done(&heaps->dumps);
 }
 
 /* What a call stack held at the dump before, and what it has given back so far. */
@@ -186,22 +197,25 @@ static int by_time(const void *a, const void *b)
 static int write_dumps(struct heap_writer *writer, struct vt_pf_heaps *heaps, uint32_t device,
 		       struct vt_pf_heap_dump *peak, struct vt_pf_heap_dump *end, struct vt_err *err)
 {
-	struct vt_pf_heap_dump *list[VT_PF_OOM_DUMPS_MAX + 2];
+	struct vt_pf_heap_dump **list = calloc(count_of(heaps) + 2, sizeof(struct vt_pf_heap_dump *));
 	size_t n = 0;
 	int r = 0;
 
+	if (!list)
+		return vt_err_set(err, VT_E_NOMEM, "out of memory for heap profiles");
 	if (peak->time_ns >= heaps->from_ns)
 		list[n++] = peak;
-	for (size_t i = 0; i < heaps->count; i++)
-		if (heaps->dumps[i].device == device)
-			list[n++] = &heaps->dumps[i];
+	for (size_t i = 0; i < count_of(heaps); i++)
+		if (dump_at(heaps, i)->device == device)
+			list[n++] = dump_at(heaps, i);
 	list[n++] = end;
-	qsort(list, n, sizeof(*list), by_time);
+	qsort(list, n, sizeof(struct vt_pf_heap_dump *), by_time);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		if (i && list[i]->time_ns <= list[i - 1]->time_ns)
 			list[i]->time_ns = list[i - 1]->time_ns + 1;
 		r = write_dump(writer, list[i], i == n - 1, err);
 	}
+	free(list);
 	return r;
 }
 

@@ -16,6 +16,8 @@
 
 /* OOMs that get a dump; further ones only have their marker. */
 #define VT_PF_OOM_DUMPS_MAX 16
+/* Ends of steps that get one, of each device: of more, some of them at equal distances. */
+#define VT_PF_STEP_DUMPS_MAX 24
 
 struct vt_pf_heap_value {
 	uint32_t group;
@@ -31,12 +33,12 @@ struct vt_pf_heap_dump {
 };
 
 struct vt_pf_heaps {
-	uint64_t from_ns; /* a peak before this is left out */
-	struct vt_pf_heap_dump dumps[VT_PF_OOM_DUMPS_MAX];
-	size_t count;
+	uint64_t from_ns;    /* a peak before this is left out */
+	struct vt_buf dumps; /* struct vt_pf_heap_dump */
+	unsigned ooms;	     /* of those */
 };
 
-/* Keeps what the device holds now. Called at an OOM. */
+/* Keeps what the device holds now. */
 int vt_pf_heaps_keep(struct vt_pf_heaps *heaps, const struct vt_groups *groups, uint32_t device, uint64_t time_ns,
 		     struct vt_err *err);
 /* Writes all dumps of all devices. After the run. */

@@ -133,7 +133,7 @@ static void write_block(struct vt_pf_memory *memory, const struct vt_replay *rep
 	if (item->time_ns < memory->from_ns)
 		return;
 	own = device_of(memory, replay, block->device);
-	if (!own || !own->rows)
+	if (!own || !own->rows || memory->coarse)
 		return;
 	if (memory->detail == VT_PF_LOW)
 		write_allocated(own, state->reported_bytes, item->time_ns);
@@ -142,20 +142,39 @@ static void write_block(struct vt_pf_memory *memory, const struct vt_replay *rep
 	write_counters(own, state, item->time_ns);
 }
 
+/* A heap profile after a step's last event, of as many steps as there is room for. */
+static int keep_step(struct vt_pf_memory *memory, const struct vt_item *item, uint32_t device, struct vt_err *err)
+{
+	const struct vt_page_device_steps *steps;
+	struct vt_pf_device *own = device < memory->device_room ? memory->devices[device] : NULL;
+	size_t every, step;
+
+	if (!memory->steps || device >= memory->steps->room || !own || item->time_ns < memory->from_ns)
+		return 0;
+	steps = &memory->steps->devices[device];
+	while (own->next_step < steps->count && steps->list[own->next_step].last_ns < item->time_ns)
+		own->next_step++;
+	step = own->next_step;
+	if (step == steps->count || steps->list[step].last_ns != item->time_ns)
+		return 0;
+	own->next_step++;
+	every = (steps->count + VT_PF_STEP_DUMPS_MAX - 1) / VT_PF_STEP_DUMPS_MAX;
+	return step % every ? 0
+			    : vt_pf_heaps_keep(&memory->heaps, memory->groups, device, item->time_ns + 1 + device, err);
+}
+
 static int on_alloc(void *self, const struct vt_replay *replay, const struct vt_item *item,
 		    const struct vt_block *block, struct vt_err *err)
 {
-	(void)err;
 	write_block(self, replay, item, block, true);
-	return 0;
+	return keep_step(self, item, block->device, err);
 }
 
 static int on_free(void *self, const struct vt_replay *replay, const struct vt_item *item, const struct vt_block *block,
 		   struct vt_err *err)
 {
-	(void)err;
 	write_block(self, replay, item, block, false);
-	return 0;
+	return keep_step(self, item, block->device, err);
 }
 
 static int on_driver(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
@@ -168,7 +187,7 @@ static int on_driver(void *self, const struct vt_replay *replay, const struct vt
 	if (item->time_ns < memory->from_ns)
 		return 0;
 	own = device_of(memory, replay, device);
-	if (own)
+	if (own && !memory->coarse)
 		write_counters(own, vt_replay_device(replay, device), item->time_ns);
 	return 0;
 }
@@ -202,7 +221,8 @@ static int on_sample(void *self, const struct vt_replay *replay, const struct vt
 	own = device_of(memory, replay, device);
 	if (!own)
 		return 0;
-	write_counters(own, state, item->time_ns);
+	if (!memory->coarse)
+		write_counters(own, state, item->time_ns);
 	if (sample->total_bytes >= sample->free_bytes)
 		write_total(memory, own, state, 0, sample->total_bytes - sample->free_bytes, item->time_ns);
 	if (sample->process_bytes)
@@ -262,6 +282,8 @@ static int on_oom(void *self, const struct vt_replay *replay, const struct vt_it
 	vt_pf_arg_text(&own->sequence, &event, "text", text);
 	vt_pf_write_event(&own->sequence, VT_PF_TRACK_EVENT, &event, item->time_ns);
 	write_log(&own->sequence, text, item->time_ns);
+	if (memory->heaps.ooms++ >= VT_PF_OOM_DUMPS_MAX)
+		return 0;
 	return vt_pf_heaps_keep(&memory->heaps, memory->groups, device, item->time_ns, err);
 }
 

@@ -7,6 +7,7 @@
 #ifndef VT_ANALYZE_PF_MEMORY_H
 #define VT_ANALYZE_PF_MEMORY_H
 
+#include "analyze/page/page_steps.h"
 #include "analyze/perfetto/perfetto.h"
 #include "analyze/perfetto/pf_gpus.h"
 #include "analyze/perfetto/pf_heap.h"
@@ -20,12 +21,14 @@ struct vt_pf_device {
 		uint64_t name, stack; /* iids */
 	} * place_texts;
 	size_t place_room;
+	size_t next_step; /* in vt_pf_memory.steps, of this device */
 	/* What was last written of the counters, so that only changes are. */
 	uint64_t reserved, driver, used;
 };
 
 struct vt_pf_memory {
 	enum vt_pf_detail detail;
+	bool coarse; /* counters come from elsewhere (pf_lives.h) */
 	uint64_t from_ns;
 	const struct vt_symbols *symbols;
 	const struct vt_pf_clocks *clocks;
@@ -34,7 +37,8 @@ struct vt_pf_memory {
 	const struct vt_groups *groups;
 	struct vt_pf_sequence *common; /* events of no device */
 	struct vt_pf_heaps heaps;
-	struct vt_pf_device **devices; /* by index of the replay */
+	const struct vt_page_steps *steps; /* whose ends get a heap profile; NULL: none */
+	struct vt_pf_device **devices;	   /* by index of the replay */
 	size_t device_room;
 };
 

@@ -59,6 +59,8 @@ static void close_packet(struct vt_pf_output *output, const uint8_t *end)
 
 	output->buf.bytes += bytes;
 	output->bytes += bytes;
+	if (output->limit && output->bytes > output->limit)
+		output->failed = output->exceeded = true;
 	output->packets++;
 	if (output->buf.bytes >= FLUSH_BYTES)
 		flush(output);

@@ -35,6 +35,8 @@ struct vt_pf_output {
 	uint64_t packets;
 	uint64_t bytes;
 	uint32_t sequences; /* begun so far; their ids count from 1, small ones take less room in each packet */
+	uint64_t limit;	    /* of bytes; 0: none */
+	bool exceeded;	    /* it was reached: nothing more is written */
 	bool failed;
 };
 

@@ -235,21 +235,40 @@ static uint64_t memory_group(struct vt_pf_tracks *tracks, uint32_t process)
 /* Counters of bytes of one device share an axis. */
 #define MEMORY_AXIS "memory"
 
-static uint64_t plain_row(struct vt_pf_tracks *tracks, uint64_t parent, int32_t rank, const char *name,
-			  const char *description)
+uint64_t vt_pf_tracks_plain(struct vt_pf_tracks *tracks, uint64_t parent, int32_t rank, const char *name,
+			    const char *description)
 {
 	return add_row(tracks,
 		       &(struct row){ .parent = parent, .name = name, .description = description, .rank = rank });
 }
 
-static uint64_t counter_row(struct vt_pf_tracks *tracks, uint64_t parent, int32_t rank, const char *name,
-			    const char *description)
+uint64_t vt_pf_tracks_counter(struct vt_pf_tracks *tracks, uint64_t parent, int32_t rank, const char *name,
+			      const char *description)
 {
 	return add_row(tracks, &(struct row){ .parent = parent,
 					      .name = name,
 					      .description = description,
 					      .axis = MEMORY_AXIS,
 					      .rank = rank });
+}
+
+uint64_t vt_pf_tracks_group(struct vt_pf_tracks *tracks, uint64_t parent, int32_t rank, const char *name,
+			    const char *description)
+{
+	return add_row(tracks, &(struct row){ .parent = parent,
+					      .name = name,
+					      .description = description,
+					      .rank = rank,
+					      .keeps_order = true });
+}
+
+uint64_t vt_pf_tracks_steps(struct vt_pf_tracks *tracks, uint32_t process, const char *how)
+{
+	const struct vt_pf_process_tracks *rows = find_process(tracks, process);
+	char description[160];
+
+	(void)snprintf(description, sizeof(description), "Steps of the loop, found %.100s", how);
+	return rows ? vt_pf_tracks_plain(tracks, rows->process, -3, "Steps", description) : 0;
 }
 
 static void make_device(struct vt_pf_tracks *tracks, struct vt_pf_device_tracks *rows, const struct vt_device *device,
@@ -268,7 +287,7 @@ static void make_device(struct vt_pf_tracks *tracks, struct vt_pf_device_tracks 
 						     .name = name,
 						     .keeps_order = true,
 						     .rank = is_host ? INT16_MAX : device->device });
-	rows->ooms = plain_row(tracks, rows->group, 0, "Out of memory", "Each OOM, with its numbers");
+	rows->ooms = vt_pf_tracks_plain(tracks, rows->group, 0, "Out of memory", "Each OOM, with its numbers");
 	/* Blocks of a GPU are whole kMinBlockSize of c10's allocator: smaller numbers are shorter ones in the file. */
 	rows->allocated_unit = is_host ? 1 : 512;
 	rows->allocated =
@@ -278,16 +297,18 @@ static void make_device(struct vt_pf_tracks *tracks, struct vt_pf_device_tracks 
 					       .axis = MEMORY_AXIS,
 					       .rank = 1,
 					       .unit = is_host ? 0 : rows->allocated_unit });
-	rows->reserved = counter_row(tracks, rows->group, 2, "Reserved",
-				     "Bytes of segments that the allocator holds from the driver");
-	rows->driver =
-		counter_row(tracks, rows->group, 3, "Driver",
-			    is_host ? "Pinned and registered host memory"
-				    : "Bytes held by driver calls of this process: cuMemAlloc, cuMemCreate, pools");
-	rows->device_used = counter_row(tracks, rows->group, 4, "Device used",
-					"Total minus free bytes of the device, as the driver says: all processes");
-	rows->allocs = plain_row(tracks, rows->group, 5, "Allocations", "Drag over it: bytes allocated by call stack");
-	rows->frees = plain_row(tracks, rows->group, 6, "Frees", "Drag over it: bytes freed by call stack");
+	rows->reserved = vt_pf_tracks_counter(tracks, rows->group, 2, "Reserved",
+					      "Bytes of segments that the allocator holds from the driver");
+	rows->driver = vt_pf_tracks_counter(
+		tracks, rows->group, 3, "Driver",
+		is_host ? "Pinned and registered host memory"
+			: "Bytes held by driver calls of this process: cuMemAlloc, cuMemCreate, pools");
+	rows->device_used =
+		vt_pf_tracks_counter(tracks, rows->group, 4, "Device used",
+				     "Total minus free bytes of the device, as the driver says: all processes");
+	rows->allocs = vt_pf_tracks_plain(tracks, rows->group, 5, "Allocations",
+					  "Drag over it: bytes allocated by call stack");
+	rows->frees = vt_pf_tracks_plain(tracks, rows->group, 6, "Frees", "Drag over it: bytes freed by call stack");
 }
 
 const struct vt_pf_device_tracks *vt_pf_tracks_device(struct vt_pf_tracks *tracks, const struct vt_device *state,

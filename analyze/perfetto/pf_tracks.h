@@ -2,10 +2,12 @@
  * pf_tracks.h - the rows of the timeline: processes, threads, and below each process a tree of its memory.
  *
  *   process  python train.py
+ *     Steps (pf_lives.h)
  *     Capture (what the capture says about itself, where there is something)
  *     Memory
  *       cuda:0 NVIDIA H200
  *         Out of memory, Allocated, Reserved, Driver, Device used (counters on one axis), Allocations, Frees
+ *         By category, Largest blocks (pf_lives.h)
  *     thread   python3
  *     thread   python3, overlapping (slices that do not nest)
  *
@@ -64,6 +66,15 @@ uint64_t vt_pf_tracks_thread(struct vt_pf_tracks *tracks, uint32_t process, uint
 uint64_t vt_pf_tracks_lane(struct vt_pf_tracks *tracks, uint64_t thread_track, int32_t rank);
 /* The row for what the capture says about itself; 0: no such process. */
 uint64_t vt_pf_tracks_capture(struct vt_pf_tracks *tracks, uint32_t process);
+/* A row below another, a counter of bytes, and a row whose children keep their order; each call makes a new one. */
+uint64_t vt_pf_tracks_plain(struct vt_pf_tracks *tracks, uint64_t parent, int32_t rank, const char *name,
+			    const char *description);
+uint64_t vt_pf_tracks_counter(struct vt_pf_tracks *tracks, uint64_t parent, int32_t rank, const char *name,
+			      const char *description);
+uint64_t vt_pf_tracks_group(struct vt_pf_tracks *tracks, uint64_t parent, int32_t rank, const char *name,
+			    const char *description);
+/* The row for a process's steps; how: they were found. 0: no such process. */
+uint64_t vt_pf_tracks_steps(struct vt_pf_tracks *tracks, uint32_t process, const char *how);
 /* Operating system's number of a process. */
 uint32_t vt_pf_tracks_pid(const struct vt_pf_tracks *tracks, uint32_t process);
 

@@ -151,16 +151,99 @@ def check_memory(trace, replay, label, detail):
     same(found, wanted, f"{label}: allocations and frees")
 
 
-def check_heaps(trace, replay, label):
+def held_around(replay, device, dumps):
+    """What was live at the time of each dump, or up to a few nanoseconds before: dumps of one moment are set apart."""
+    events = [e for e in sorted(replay.events["tensor"], key=lambda e: e["time_ns"])
+              if (e["process"], e["device_type_text"], e["device"]) == device]
+    live, at, out = {}, 0, []
+
+    def snapshot():
+        groups = defaultdict(lambda: [0, 0])
+        for size, stack in live.values():
+            groups[stack][0] += size
+            groups[stack][1] += 1
+        return {stack: tuple(values) for stack, values in groups.items()}
+    for time, _ in dumps:
+        states = []
+        while at < len(events) and events[at]["time_ns"] < time:
+            event = events[at]
+            at += 1
+            if event["size_bytes"] > 0:
+                live[event["address"]] = (event["size_bytes"], replay.stack(event))
+            else:
+                live.pop(event["address"], None)
+            if at == len(events) or events[at]["time_ns"] >= time - 1 - len(replay.counters) - 20:
+                states.append(snapshot())
+        out.append(states or [snapshot()])
+    return out
+
+
+def check_heaps(trace, replay, label, detail):
     ooms = Counter((e["process"], e["device"]) for e in replay.events["oom"])
     for device, (_, _, held) in replay.peaks.items():
         name = "cpu" if device[1] == "cpu" else f"cuda.gpu{device[2]}"
         dumps = trace.dumps[replay.pids[device[0]], name]
-        wanted = 2 + min(16, ooms[device[0], device[2]])
-        expect(len(dumps) == wanted, f"{label}: {len(dumps)} heap profiles of {device}, not {wanted}")
-        peak = [d for d in dumps if {k: v for k, v in d[1].items() if v != (0, 0)} == held]
-        expect(peak, f"{label}: no heap profile holds what {device} held at its peak")
-        same({k: v for k, v in dumps[-1][1].items() if v != (0, 0)}, replay.held(device), f"{label}: heap at the end")
+        least = 2 + min(16, ooms[device[0], device[2]])
+        most = least + (0 if detail == "low" else 24)
+        expect(least <= len(dumps) <= most, f"{label}: {len(dumps)} heap profiles of {device}, not {least} to {most}")
+        live = [{k: v for k, v in d[1].items() if v != (0, 0)} for d in dumps]
+        expect(held in live, f"{label}: no heap profile holds what {device} held at its peak")
+        same(live[-1], replay.held(device), f"{label}: heap at the end")
+        for dump, states in zip(live, held_around(replay, device, dumps)):
+            expect(dump in states, f"{label}: a heap profile of {device} is of no moment around its time")
+
+
+def is_life(trace, item):
+    return any(name in ("Steps", "Largest blocks") for name in trace.path(item["track"]))
+
+
+def check_lives(trace, replay, label, whole):
+    """Steps one behind the other; blocks that were live, from allocation to free; categories that add up."""
+    live, lives = {}, set()
+    last = max(e["time_ns"] for e in replay.events["tensor"])
+    for e in sorted(replay.events["tensor"], key=lambda e: e["time_ns"]):
+        key = (replay.pids[e["process"]], e["address"], e["device_type_text"], e["device"])
+        if e["size_bytes"] > 0:
+            live[key] = (e["time_ns"], e["size_bytes"])
+        elif key in live:
+            lives.add((key[0], key[1], *live.pop(key), e["time_ns"]))
+    open_lives = {(key[0], key[1], *life) for key, life in live.items()}
+    steps, blocks = defaultdict(list), 0
+    for item in filter(lambda i: is_life(trace, i), trace.slices):
+        path = trace.path(item["track"])
+        if path[-1] == "Steps":
+            steps[path].append((item["start"], item["end"]))
+            continue
+        if item["name"] == "in use by kernels":
+            expect(item["depth"] == 1, f"{label}: use outside of a block")
+            continue
+        blocks += 1
+        life = (path[0], item["args"]["address"], item["start"], item["args"]["bytes"])
+        expect((*life, item["end"]) in lives or (life in open_lives and item["end"] >= last), f"{label}: no such block: {life}")
+        expect(item["depth"] == 0, f"{label}: blocks that overlap in a lane")
+    expect(blocks >= min(100, len(lives) + len(open_lives)), f"{label}: {blocks} blocks in lanes")
+    for times in steps.values():
+        expect(all(a[1] == b[0] for a, b in zip(times, times[1:])), f"{label}: steps that are not one behind the other")
+    groups = defaultdict(list)
+    for uuid, values in trace.counters.items():
+        path = trace.path(uuid)
+        if "By category" in path:
+            groups[path[:-2]].append(values)
+    expect(groups, f"{label}: no categories")
+    for path, series in groups.items():
+        device = next(d for d in replay.counters if path[0] == replay.pids[d[0]] and
+                      (path[2] == "cpu" if d[1] == "cpu" else path[2].split()[0] == f"{d[1]}:{d[2]}"))
+        totals = dict(replay.counters[device])
+        changes_at = defaultdict(dict)
+        for i, values in enumerate(series):
+            for time, value in values:
+                changes_at[time][i] = value
+        now = [0] * len(series)
+        for time in sorted(changes_at):
+            for i, value in changes_at[time].items():
+                now[i] = value
+            if time in totals and whole:
+                expect(sum(now) == totals[time], f"{label}: categories at {time}: {sum(now)}, allocated {totals[time]}")
 
 
 def thread_of(trace, uuid):
@@ -175,7 +258,8 @@ def check_calls(trace, replay, label):
             end = e.get("end_ns", e["time_ns"] if kind != "op" else 0)
             wanted[replay.pids[e["process"]], e["thread"], cut(e.get(name)) or "?", min(e["start_ns"], end), end] += 1
     for item in trace.slices:
-        found[(*thread_of(trace, item["track"]), item["name"], item["start"], item["end"])] += 1
+        if not is_life(trace, item):
+            found[(*thread_of(trace, item["track"]), item["name"], item["start"], item["end"])] += 1
     same(found, wanted, f"{label}: slices")
 
 
@@ -253,16 +337,38 @@ def check(vramtrace, path, detail, folder):
     expect(trace.lost == sum(e["count"] for e in replay.events["loss"]), f"{label}: the warning of lost events")
     expect(len(trace.logs) == len(replay.events["oom"]), f"{label}: OOMs in the log")
     check_memory(trace, replay, label, detail)
-    check_heaps(trace, replay, label)
+    check_heaps(trace, replay, label, detail)
     if detail == "low":
         expect(not trace.slices and not trace.stages, f"{label}: calls in a file of little detail")
     else:
         check_calls(trace, replay, label)
         check_work(trace, replay, label, detail)
         check_flows(trace, replay, label)
+        check_lives(trace, replay, label, "perfetto_trace" not in label)
     if os.environ.get("VT_PERFETTO_SIZES"):
         for kind, (count, size) in sorted(trace.kinds.items()):
             print(f"{label}: {kind}: {count} of {size / count:.1f} bytes")
+
+
+def check_sizes(vramtrace, path, folder):
+    """--max-size holds, with whatever detail fits, and the peak is in all of them."""
+    out = os.path.join(folder, "small.pftrace")
+    replay = Replay(read_events(vramtrace, path, []))
+    seen = set()
+    for size in (8 << 20, 800 << 10, 300 << 10, 50 << 10):
+        done = subprocess.run([vramtrace, "export", "--format", "perfetto", "--max-size", str(size), "-o", out, path],
+                              stderr=subprocess.PIPE)
+        if done.returncode == 2:
+            expect(b"--max-size" in done.stderr, f"{path}: {done.stderr}")
+            seen.add("none")
+            continue
+        expect(done.returncode == 0 and os.path.getsize(out) <= size, f"{path}: {os.path.getsize(out)} bytes, not {size}")
+        seen.add(done.stderr.split(b": ")[1][:30])
+        trace = Trace(out)
+        for device, (peak, _, _) in replay.peaks.items():
+            values = find_counter(trace, replay, device, "Allocated")
+            expect(max((v for _, v in values), default=0) == peak, f"{path}: the peak is not in {size} bytes")
+    expect(len(seen) > 2, f"{path}: sizes make no difference: {seen}")
 
 
 def main():
@@ -273,8 +379,10 @@ def main():
             if not source.endswith(".vramtrace"):
                 path = os.path.join(folder, os.path.basename(source) + ".vramtrace")
                 subprocess.run([source, path], check=True)
-            for detail in ("low", "normal", "full"):
+            for detail in ("normal",) if "h200" in path else ("low", "normal", "full"):
                 check(vramtrace, path, detail, folder)
+            if "h200_leak" in path:
+                check_sizes(vramtrace, path, folder)
     if failures:
         sys.exit(1)
     print("ok")
