@@ -12,3 +12,5 @@ add_test(NAME e2e.perfetto COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e
 
 add_executable(bench_perfetto bench/bench_perfetto.c)
 target_link_libraries(bench_perfetto PRIVATE vt_analyze vt_trace_builder)
+add_test(NAME e2e.perfetto_sql COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/perfetto_sql.py $<TARGET_FILE:vramtrace>
+  ${PROJECT_SOURCE_DIR}/docs/perfetto.sql ${VT_REAL_TRACES})

@@ -3,7 +3,7 @@
 held against a replay of `export --format json` in Python.
 
 Further files or recorded traces may be given after the makers. Runs under the Python that VT_PERFETTO_PYTHON names, or
-any with the PyPI package `perfetto`. Where VT_TRACE_PROCESSOR names a trace_processor_shell, perfetto_sql.py asks it too.
+any with the PyPI package `perfetto`.
 """
 import json
 import os
