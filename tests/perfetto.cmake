@@ -1,4 +1,6 @@
 # Tests of the Perfetto export.
+set(VT_REAL_TRACES ${CMAKE_CURRENT_SOURCE_DIR}/data/h200_train.vramtrace ${CMAKE_CURRENT_SOURCE_DIR}/data/h200_leak.vramtrace
+  ${CMAKE_CURRENT_SOURCE_DIR}/data/h200_oom.vramtrace)
 if(NOT TARGET PkgConfig::CMOCKA)
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()

@@ -132,8 +132,9 @@ static uint64_t add_thread(struct vt_pf_tracks *tracks, uint32_t process, uint32
 	if (!clean || place == VT_IDMAP_NONE ||
 	    vt_array_reach((void **)&tracks->thread_uuids, &tracks->thread_room, place, sizeof(*tracks->thread_uuids)) <
 		    0) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): VT_CLEANUP frees clean */
 		tracks->sequence->output->failed = true;
-		return 0; /* NOLINT(clang-analyzer-unix.Malloc): VT_CLEANUP frees clean */
+		return 0;
 	}
 	if (tracks->thread_uuids[place])
 		return tracks->thread_uuids[place];

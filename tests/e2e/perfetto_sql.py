@@ -114,7 +114,7 @@ def check(vramtrace, queries, path, folder):
 def main():
     vramtrace, sql, *traces = sys.argv[1:]
     queries = read_queries(sql)
-    expect(len(queries) == 10, f"{len(queries)} queries")
+    expect(len(queries) == 10 and traces, f"{len(queries)} queries, {len(traces)} traces")
     with tempfile.TemporaryDirectory() as folder:
         for path in traces:
             check(vramtrace, queries, path, folder)
