@@ -32,6 +32,7 @@ if(NOT VT_SANITIZE)
   add_test(NAME e2e.stack_truth COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/stack_truth.py
     $<TARGET_FILE_DIR:vramtrace>)
   add_test(NAME e2e.compiled COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/compiled.py $<TARGET_FILE:vramtrace>)
+  add_test(NAME device.attrib COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/device/test_attrib.py)
   # What the GPU tests compare with torch.profiler can be compared on the host too.
   add_test(NAME e2e.op_truth COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/device/attrib.py
     $<TARGET_FILE_DIR:vramtrace> --device cpu --only ops --out ${CMAKE_CURRENT_BINARY_DIR})

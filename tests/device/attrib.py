@@ -93,9 +93,8 @@ def record(vramtrace, work, what, model, device):
                    ["--", PYTHON, __file__, "--target", what, model, device, truth], check=True)
     events = [json.loads(line) for line in ask(vramtrace, "export", "--format", "json", "--kind", "tensor", "--stacks", trace).splitlines()]
     events = [e for e in events if e["device_type"] == (device == "cuda")]
-    sizes = [e["size_bytes"] for e in events]
     with open(truth) as f:
-        return events[sizes.index(BEGIN):sizes.index(END) + 1], json.load(f)
+        return between(events, lambda event: event["size_bytes"]), json.load(f)
 
 
 def short(name):
@@ -103,11 +102,13 @@ def short(name):
     return name.rpartition(".")[2]
 
 
-def check_stacks(vramtrace, work, model, device):
-    events, rows = record(vramtrace, work, "stacks", model, device)
-    sizes = [r[2] for r in rows]
-    rows = rows[sizes.index(BEGIN):]
-    rows = rows[:[r[2] for r in rows].index(END) + 1]
+def between(rows, size_of):
+    """The rows from the first mark's to the last one's."""
+    sizes = [size_of(row) for row in rows]
+    return rows[sizes.index(BEGIN):sizes.index(END) + 1]
+
+
+def compare_stacks(model, events, rows):
     # The history has the bytes asked for, the trace those of the block.
     order = [(e["address"], e["size_bytes"] > 0) for e in events]
     theirs = [(r[1], r[0] == "alloc") for r in rows]
@@ -118,15 +119,20 @@ def check_stacks(vramtrace, work, model, device):
         if row[0] != "alloc":
             continue
         ours = [[f["file"], short(f["function"]), f["line"]] for f in event.get("stack_frames", ())]
-        judged += 1
-        with_frames += bool(row[3])
         want = [[file, short(name), line] for file, name, line in row[3]][:128]
+        judged += 1
+        with_frames += bool(want)
         if ours != want:
             bad += 1
             example = example or "; ours %s, PyTorch %s" % (ours[:3], want[:3])
     good = order == theirs and not too_small and not bad and with_frames > 200
     return good, "%s: %d allocations (%d with frames): %d stacks differ from _record_memory_history's%s%s" % (
-        model, judged, with_frames, bad, "" if order == theirs else "; addresses and sizes differ", example)
+        model, judged, with_frames, bad, "" if order == theirs and not too_small else "; addresses or sizes differ", example)
+
+
+def check_stacks(vramtrace, work, model, device):
+    events, rows = record(vramtrace, work, "stacks", model, device)
+    return compare_stacks(model, events, between(rows, lambda row: row[2]))
 
 
 def innermost_ops(ops, memory):
@@ -147,16 +153,9 @@ def innermost_ops(ops, memory):
     return names
 
 
-def check_ops(vramtrace, work, model, device):
-    events, truth = record(vramtrace, work, "ops", model, device)
-    if not truth["exact"]:
-        return None, "%s: this PyTorch's profiler rounds to microseconds: what it says of an op's memory is off" % model
-    memory = truth["memory"]
-    sizes = [m[0] for m in memory]
-    first = sizes.index(BEGIN)
-    memory = memory[first:first + len(events)]
+def compare_ops(model, events, memory, ops):
     same_order = [m[0] for m in memory] == [e["size_bytes"] for e in events]
-    names = innermost_ops(truth["ops"], memory)
+    names = innermost_ops(ops, memory)
     judged = bad = 0
     example = ""
     for event, name in zip(events, names):
@@ -169,6 +168,13 @@ def check_ops(vramtrace, work, model, device):
     good = same_order and judged > 200 and not bad
     return good, "%s: %d allocations: the op of %d differs from torch.profiler's%s%s" % (
         model, judged, bad, "" if same_order else "; the order of sizes differs", example)
+
+
+def check_ops(vramtrace, work, model, device):
+    events, truth = record(vramtrace, work, "ops", model, device)
+    if not truth["exact"]:
+        return None, "%s: this PyTorch's profiler rounds to microseconds: what it says of an op's memory is off" % model
+    return compare_ops(model, events, between(truth["memory"], lambda row: row[0]), truth["ops"])
 
 
 def check_script(vramtrace, device, script, *words):
