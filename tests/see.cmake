@@ -15,3 +15,4 @@ if(NOT VT_SANITIZE MATCHES thread)
   set_tests_properties(e2e.live PROPERTIES
     ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0:handle_segv=0:handle_abort=0")
 endif()
+add_test(NAME e2e.speedscope COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/speedscope.py $<TARGET_FILE:vramtrace> ${VT_REAL_TRACES})
