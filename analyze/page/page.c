@@ -7,6 +7,7 @@
 
 #include "analyze/export/gzip.h"
 #include "analyze/page/page_assets.h"
+#include "analyze/views/fragmentation.h"
 #include "analyze/views/oom.h"
 #include "analyze/views/report.h"
 #include "schema/base/bits.h"
@@ -18,6 +19,7 @@
 /* A silence is this part of the trace. */
 #define SILENCE_PARTS 1024
 #define ROWS 100 /* of tables in the reports' JSON */
+#define FRAGMENTATION_ROWS 10
 #define RECORD_SEPARATOR '\x1e'
 
 void vt_page_done(struct vt_page *page)
@@ -209,6 +211,17 @@ static int put_oom(const struct vt_page_options *options, FILE *out, struct vt_e
 	return r ? r : vt_oom_report_json(&report, out, ROWS, err);
 }
 
+static int put_fragmentation(const struct vt_page_options *options, FILE *out, struct vt_err *err)
+{
+	VT_CLEANUP(vt_session_done) struct vt_session session = { .store = NULL };
+	VT_CLEANUP(vt_fragmentation_done) struct vt_fragmentation report = { .session = NULL };
+	int r = vt_session_open(&session, options->path, options->common, "peak", err);
+
+	if (!r)
+		r = vt_fragmentation_run(&report, &session, options->common->at, true, err);
+	return r ? r : vt_fragmentation_json(&report, out, FRAGMENTATION_ROWS, err);
+}
+
 static int put_data(struct vt_page *page, const struct vt_page_options *options, FILE *out, struct vt_err *err)
 {
 	int r = vt_page_json(page, out, err);
@@ -217,7 +230,10 @@ static int put_data(struct vt_page *page, const struct vt_page_options *options,
 	if (!r)
 		r = put_report(options, out, err);
 	(void)putc(RECORD_SEPARATOR, out);
-	return r ? r : put_oom(options, out, err);
+	if (!r)
+		r = put_oom(options, out, err);
+	(void)putc(RECORD_SEPARATOR, out);
+	return r ? r : put_fragmentation(options, out, err);
 }
 
 /* ---------------------------------------------------------------- the file */

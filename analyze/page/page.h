@@ -1,8 +1,8 @@
 /*
  * page.h - one HTML file that shows a trace to anyone with a browser: docs/html.md says what is on it.
  *
- * The file is the program of the page (app/, third_party/uplot) and the data in one script element: three JSON texts with
- * U+001E between them (the page's own, `report --json`, `oom --json`), in gzip, in base64. So nothing of the trace is
+ * The file is the program of the page (app/, third_party/uplot) and the data in one script element: four JSON texts with
+ * U+001E between them (the page's own, `report --json`, `oom --json`, `fragmentation --json`), in gzip, in base64. So nothing of the trace is
  * markup. Level of detail: as many bins, blocks and moments as fit into max_bytes; what was left out, the page says.
  */
 #ifndef VT_ANALYZE_PAGE_H

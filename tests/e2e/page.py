@@ -60,7 +60,7 @@ def add_up(differences):
 
 def check_data(vramtrace, trace, path):
     """The bins and series against the events themselves."""
-    page, report, _ = unpack(path)
+    page, report, *_ = unpack(path)
     events = [json.loads(line) for line in run(vramtrace, "export", "--format", "json", trace).decode().splitlines()]
     origin = report["origin_ns"]
     for device in page["devices"]:
@@ -228,12 +228,15 @@ def check_page(browser, vramtrace, trace, work):
     path = os.path.join(work, f"{name}.html")
     run(vramtrace, "html", "--quiet", "-o", path, trace)
     check_data(vramtrace, trace, path)
-    _, report, oom = unpack(path)
+    _, report, oom, fragmentation = unpack(path)
     url = f"file://{path}"
     browser.look(1600, 1000, False)
     browser.go(url)
     browser.wait_for(READY)
     check_use(browser, name, report, oom)
+    for moment in fragmentation["moments"]:
+        if moment["segments_captured"]:
+            expect(moment["sentence"] in text_of(browser, "Fragmentation"), f"{name}: no word of {moment['sentence']}")
     light = color_of(browser)
     browser.look(1600, 1000, True)
     dark = color_of(browser)
@@ -296,7 +299,7 @@ def check_limits(vramtrace, make, trace, work):
     path = os.path.join(work, "small.html")
     run(vramtrace, "html", "--quiet", "--max-size", "250K", "-o", path, trace)
     expect(os.path.getsize(path) <= 250 << 10, f"--max-size 250K: {os.path.getsize(path)} bytes")
-    page, report, _ = unpack(path)
+    page, report, *_ = unpack(path)
     expect(page["events_per_bin"] > 1, "--max-size 250K: nothing was left out")
     expect(max(add_up(page["devices"][0]["allocateds"])) == report["devices"][0]["peak_allocated_bytes"], "small: the peak is gone")
     check_silence(vramtrace, trace, page, report)

@@ -4,10 +4,10 @@ async function unpack() {
 	const base64 = document.getElementById("data").textContent;
 	const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-	const [page, report, oom] = (await new Response(stream).text()).split("\u001e").map((text) => JSON.parse(text));
+	const [page, report, oom, fragmentation] = (await new Response(stream).text()).split("\u001e").map((text) => JSON.parse(text));
 
 	page.devices = page.devices.map((device) => new Device(page, device));
-	return { page, report, oom };
+	return { page, report, oom, fragmentation };
 }
 
 /* Differences to values. */

@@ -7,7 +7,7 @@ const keys = [
 ];
 
 function start(data) {
-	const { page, report, oom } = data;
+	const { page, report, oom, fragmentation } = data;
 	const kinds = ["category", "op", "module", "line"];
 	const state = { device: page.devices[0], bin: -1, pinned: false, wanted: -1 };
 	const part = (title, className, ...content) => h("section", { class: className || "" }, h("h2", {}, title), ...content);
@@ -32,6 +32,8 @@ function start(data) {
 			part("At the cursor", "", moment, levels, h("h3", {}, "who holds it"), holders),
 			part("Largest blocks then", "", blocks), part("Story of a block", "story", story)),
 		part("Segments", "", segmentBox),
+		...(fragmentation.moments.some((moment) => moment.segments_captured) ? [part("Fragmentation", "",
+			...fragmentation.moments.filter((moment) => moment.segments_captured).map((moment) => fragmentationCard(moment, goTo)))] : []),
 		part("Call stacks", "", flameBox),
 		...(oom.ooms.length ? [part("Out of memory", "", ...oom.ooms.map((error) => oomCard(error, goTo)))] : []),
 		h("div", { class: "columns" }, part("Steps", "wide", steps),

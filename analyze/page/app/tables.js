@@ -3,7 +3,7 @@
 const stepsShown = 200;
 
 /* A finding is a sentence, and maybe a time to go to. */
-function findings({ page, report, oom }) {
+function findings({ page, report, oom, fragmentation }) {
 	const list = [];
 
 	for (const error of oom.ooms)
@@ -15,15 +15,13 @@ function findings({ page, report, oom }) {
 	for (const device of report.devices) {
 		if (device.sentence)
 			list.push({ time: device.peak_time_ns, device, text: device.sentence });
-		const slack = device.reserved_bytes - device.allocated_bytes;
-
-		if (device.reserved_bytes && slack >= device.reserved_bytes / 10)
-			list.push({ time: device.time_ns, device, text: `${formatBytes(slack)} (${share(slack, device.reserved_bytes)}) of what PyTorch ` +
-				`has reserved ${report.moment} is unallocated.` });
 		if (device.unknown_frees || device.mismatches)
 			list.push({ device, text: `${formatCount(device.unknown_frees)} frees are of blocks whose allocation is not in the trace; at ` +
 				`${formatCount(device.mismatches)} events the allocator's total moved by another amount.` });
 	}
+	for (const moment of fragmentation.moments)
+		if (moment.sentence && moment.reserved_bytes - moment.allocated_bytes >= moment.reserved_bytes / 10)
+			list.push({ time: moment.time_ns, device: moment, text: moment.sentence });
 	for (const loss of report.losses)
 		list.push({ bad: true, text: `${formatCount(loss.count)} events were lost while recording (${loss.kind}).` });
 	for (const gap of report.gaps)
@@ -67,6 +65,33 @@ function oomCard(error, onTime) {
 		h("div", { class: "columns" }, h("div", {}, h("h4", {}, "Levels"), levelsTable(error.levels)),
 			h("div", {}, h("h4", {}, "Who held it"), holdersTable(error.holders)),
 			h("div", {}, h("h4", {}, "What to do next"), h("ol", {}, ...error.next_steps.map((step) => h("li", {}, h("bdi", {}, step.text)))))));
+}
+
+function pinRow(pin) {
+	const block = pin.blocks[0], frame = block && (block.stack.find((f) => !libraries.test(f.file)) || block.stack[0]);
+	const who = block ? `${block.op || "no op"}${frame ? ` at ${baseName(frame.file)}:${frame.line}` : ""}` : "";
+
+	return h("tr", {}, h("td", {}, formatBytes(pin.segment_bytes)), h("td", { class: "n" }, formatBytes(pin.free_bytes)),
+		h("td", { class: "n" }, formatCount(pin.live_blocks)), h("td", {}, h("bdi", {}, clip(who, 100))));
+}
+
+/* What of the reserved memory is free, at the moments of `vramtrace fragmentation`, and what keeps it from being given back. */
+function fragmentationCard(moment, onTime) {
+	const head = (...texts) => h("thead", {}, h("tr", {}, ...texts.map((text) => h("th", {}, text))));
+
+	return h("article", { class: "oom" },
+		h("p", {}, h("strong", {}, `${moment.at === "oom" ? "Out of memory" : moment.at === "peak" ? "Peak" : "At"} `),
+			h("button", { class: "link", onclick: () => onTime(moment.time_ns, moment) }, formatTime(moment.time_ns)), ": ",
+			h("bdi", {}, moment.sentence || "nothing of what is reserved is free.")),
+		h("div", { class: "columns" },
+			h("table", { class: "pools" }, head("pool", "segments", "free", "in ranges", "largest", "pinned", "fragmentation"),
+				h("tbody", {}, ...moment.pools.map((pool) => h("tr", {}, h("td", {}, pool.pool),
+					h("td", { class: "n" }, formatCount(pool.segments)), h("td", { class: "n" }, formatBytes(pool.free_bytes)),
+					h("td", { class: "n" }, formatCount(pool.free_ranges)), h("td", { class: "n" }, formatBytes(pool.largest_free_bytes)),
+					h("td", { class: "n" }, formatBytes(pool.pinned_bytes)),
+					h("td", { class: "n" }, pool.fragmentation === null ? "" : pool.fragmentation.toFixed(2)))))),
+			moment.pins.length ? h("table", { class: "pins" }, head("segment", "free in it", "live blocks", "the first of them"),
+				h("tbody", {}, ...moment.pins.slice(0, 8).map(pinRow))) : null));
 }
 
 function stepTable(device, onStep, all) {
