@@ -27,7 +27,10 @@ int vt_export_json(FILE *out, struct vt_store *store, const struct vt_export_opt
 /* One kind of event (options->cursor.kinds[0]), as RFC 4180 has it: CRLF, header row, quotes where needed. */
 int vt_export_csv(FILE *out, struct vt_store *store, const struct vt_export_options *options, struct vt_err *err);
 
-/* -------- shared by both */
+/* -------- shared */
+
+/* A field of CSV, quoted where RFC 4180 asks for it. */
+void vt_export_csv_text(FILE *out, const char *text);
 
 /* The enumeration that a column holds numbers of, as vt_enum_text takes it; NULL for none. */
 const char *vt_export_enum(const struct vt_event *event, const struct vt_col *col);

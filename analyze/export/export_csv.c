@@ -15,8 +15,7 @@ static void close_cursor(struct vt_cursor **cursor)
 	vt_cursor_close(*cursor);
 }
 
-/* Quoted where RFC 4180 asks for it. */
-static void put_text(FILE *out, const char *text)
+void vt_export_csv_text(FILE *out, const char *text)
 {
 	if (!strpbrk(text, ",\"\r\n")) {
 		(void)fputs(text, out);
@@ -69,7 +68,7 @@ static void put_value_text(FILE *out, const struct vt_symbols *symbols, const st
 		text = op.name;
 	(void)fputc(',', out);
 	if (text)
-		put_text(out, text);
+		vt_export_csv_text(out, text);
 }
 
 static void put_row(FILE *out, const struct vt_symbols *symbols, const struct vt_item *item)

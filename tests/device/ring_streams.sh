@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# ring_streams.sh - keeps what the agent writes to its rings on a real GPU, before any collector has seen it: the
-# session directory as it lies in memory when the program ends, packed, with the program's own truth beside it.
-# tests/e2e/ring_streams.sh gives it to the collector on any machine. Results: $OUT/rings_<name>.tar.gz, .truth.
+# ring_streams.sh - keeps what the agent writes to its rings on a real GPU, before any collector has seen it, as
+# dump_rings prints it when the program has ended, with the program's own truth beside it. They are kept in
+# tests/data/rings, and tests/e2e/ring_streams.sh gives them to the collector on any machine.
+# Results: $OUT/<name>.jsonl.gz, $OUT/<name>.truth. Wants build/device/bin, lib, kernels and tests/fake/dump_rings.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out=${OUT:-$PWD/tests/device/out}
@@ -19,12 +20,13 @@ keep()
 	shift
 	rm -rf "$session"/*
 	if ! VRAMTRACE_SESSION=$session VRAMTRACE_KERNELS=1 LD_PRELOAD=$agent CUDA_INJECTION64_PATH=$agent \
-		timeout 60 "$@" >"$out/rings_$name.truth" 2>"$out/rings_$name.log"; then
-		printf 'FAIL  %-14s %s\n' "rings_$name" "$(tail -1 "$out/rings_$name.log")"
+		timeout 60 "$@" >"$out/$name.truth" 2>"$out/$name.log" ||
+		! "$bin/../tests/fake/dump_rings" "$session"/*.ring >"$out/$name.jsonl" 2>"$out/$name.log"; then
+		printf 'FAIL  %-14s %s\n' "rings" "$name: $(tail -1 "$out/$name.log")"
 		return
 	fi
-	tar -C "$session" --sparse -cf - . | gzip -9 >"$out/rings_$name.tar.gz"
-	printf 'PASS  %-14s %s files, %s bytes packed\n' "rings_$name" "$(ls "$session" | wc -l)" "$(stat -c %s "$out/rings_$name.tar.gz")"
+	printf 'PASS  %-14s %s\n' "rings" "$name: $(ls "$session" | wc -l) files, $(wc -l <"$out/$name.jsonl") lines"
+	gzip -9nf "$out/$name.jsonl"
 }
 
 for program in "$bin"/../kernels/truth_*; do
