@@ -161,6 +161,16 @@ int vt_live_print(const struct vt_live *live, const struct vt_screen *screen, in
 	return r;
 }
 
+/* null: not captured */
+static void put_known(struct vt_json *json, const char *name, bool known, uint64_t value)
+{
+	vt_json_name(json, name);
+	if (known)
+		vt_json_u64(json, value);
+	else
+		vt_json_null(json);
+}
+
 static int put_device(const struct vt_live *live, struct vt_json *json, uint32_t device, struct vt_err *err)
 {
 	const struct vt_device *state = vt_replay_device(live->replay, device);
@@ -173,10 +183,10 @@ static int put_device(const struct vt_live *live, struct vt_json *json, uint32_t
 	vt_json_object(json);
 	vt_session_json_device(&live->session, json, state);
 	vt_json_put_u64(json, "allocated_bytes", state->reported_bytes);
-	vt_json_put_u64(json, "reserved_bytes", state->reserved_bytes);
-	vt_json_put_u64(json, "driver_bytes", state->driver_bytes);
-	vt_json_put_u64(json, "total_bytes", state->total_bytes);
-	vt_json_put_u64(json, "free_bytes", state->free_bytes);
+	put_known(json, "reserved_bytes", state->device_type != VT_device_type_HOST, state->reserved_bytes);
+	put_known(json, "driver_bytes", state->peak_driver_bytes || state->driver_failures, state->driver_bytes);
+	put_known(json, "total_bytes", state->total_bytes, state->total_bytes);
+	put_known(json, "free_bytes", state->total_bytes, state->free_bytes);
 	vt_json_put_u64(json, "peak_allocated_bytes", state->peak_allocated_bytes);
 	vt_json_put_u64(json, "live_blocks", state->live_blocks);
 	vt_json_put_i64(json, "growth_bytes", growth);

@@ -125,6 +125,21 @@ static uint32_t add_bytes(struct vt_builder *builder, uint32_t process, const vo
 	return builder->next_id;
 }
 
+uint32_t vt_builder_touch(struct vt_builder *builder, uint32_t process, const uint64_t *addresses, uint32_t count)
+{
+	size_t bytes = count * sizeof(*addresses);
+	struct vt_touch *touch = calloc(1, sizeof(*touch) + bytes);
+
+	if (!touch)
+		fail("no memory");
+	touch->id = ++builder->next_id;
+	touch->size_bytes = (uint32_t)bytes;
+	memcpy(touch + 1, addresses, bytes);
+	add_record(builder, process, VT_EVENT_touch, touch, sizeof(*touch) + bytes);
+	free(touch);
+	return builder->next_id;
+}
+
 uint32_t vt_builder_string(struct vt_builder *builder, uint32_t process, const char *text)
 {
 	const struct string *known = (const struct string *)(const void *)builder->strings.data;

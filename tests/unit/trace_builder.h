@@ -35,6 +35,8 @@ uint32_t vt_builder_string(struct vt_builder *builder, uint32_t process, const c
 uint32_t vt_builder_op(struct vt_builder *builder, uint32_t process, uint32_t parent, const char *name, uint32_t scope);
 uint32_t vt_builder_stack(struct vt_builder *builder, uint32_t process, uint32_t parent, const char *function,
 			  const char *file, uint32_t line);
+/* Addresses among a launch's parameters: the id that its column `touches` holds. */
+uint32_t vt_builder_touch(struct vt_builder *builder, uint32_t process, const uint64_t *addresses, uint32_t count);
 
 /*
  * Events. The record's header is filled in. alloc and free keep the running totals of each (process, device type,
