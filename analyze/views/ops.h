@@ -12,6 +12,7 @@
 
 #include "analyze/views/groups.h"
 #include "analyze/views/holders.h"
+#include "analyze/views/ops_lines.h"
 
 struct vt_ops;
 
@@ -21,7 +22,7 @@ struct vt_listener vt_ops_listener(struct vt_ops *ops);
 
 struct vt_ops_row {
 	struct vt_place place;	    /* by stack: with the user's line; by name: the op alone */
-	uint64_t calls, open_calls; /* by stack: 0, op events carry no stack */
+	uint64_t calls, open_calls; /* by stack: 0, not all op events carry one */
 	int64_t self_bytes, total_bytes;
 	uint64_t allocs, allocated_bytes;
 	uint64_t live_bytes, live_blocks; /* at the moment asked for */
@@ -37,12 +38,14 @@ struct vt_ops_table {
 
 enum vt_ops_by { VT_OPS_BY_NAME, VT_OPS_BY_STACK };
 
+/* The rows of one device by name, after the run. The holder calls vt_ops_table_done. */
+int vt_ops_build(struct vt_ops_table *ret, const struct vt_ops *ops, const struct vt_lens *lens, struct vt_err *err);
 /*
- * The rows of one device, after the run. By stack, rows are (op, line of the user): self_bytes is then what was
- * allocated there minus what was freed of it, total_bytes the same. The holder calls vt_ops_table_done.
+ * By stack: rows are (op, line of the user), of backward memory the forward line; self_bytes is then what was allocated
+ * there minus what was freed of it, total_bytes the same.
  */
-int vt_ops_build(struct vt_ops_table *ret, const struct vt_ops *ops, const struct vt_lens *lens, enum vt_ops_by by,
-		 struct vt_err *err);
+int vt_ops_build_lines(struct vt_ops_table *ret, const struct vt_ops_lines *lines, const struct vt_lens *lens,
+		       struct vt_err *err);
 void vt_ops_table_done(struct vt_ops_table *table);
 
 #endif

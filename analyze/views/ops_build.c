@@ -168,40 +168,61 @@ static void fold(struct vt_ops_row *into, const struct vt_ops_row *from)
 	into->lifetime_ns += from->lifetime_ns;
 }
 
-/* One row a group, sorted, equal places folded. */
-static int build_stacks(const struct build *build)
+static void add_line(struct vt_ops_row *row, const struct vt_ops_line *line, enum vt_moment moment)
 {
-	struct vt_ops_table *table = build->table;
+	bool peak = moment == VT_MOMENT_PEAK;
+
+	row->allocs = line->allocs;
+	row->allocated_bytes = line->allocated_bytes;
+	row->live_bytes = peak ? line->peak_bytes : line->now_bytes;
+	row->live_blocks = peak ? line->peak_blocks : line->now_blocks;
+	row->frees = line->frees;
+	row->lifetime_ns = line->lifetime_ns;
+	/* What is live now is what was allocated and not freed. */
+	row->self_bytes = row->total_bytes = (int64_t)line->now_bytes;
+}
+
+static void sum_live(struct vt_ops_table *table)
+{
+	for (size_t i = 0; i < table->count; i++)
+		table->live_bytes += table->rows[i].live_bytes;
+}
+
+/* One row a line, sorted, equal places folded. */
+int vt_ops_build_lines(struct vt_ops_table *ret, const struct vt_ops_lines *lines, const struct vt_lens *lens,
+		       struct vt_err *err)
+{
+	uint32_t process = vt_replay_device(lens->replay, lens->device)->process;
 	size_t last = 0;
 
-	for (uint32_t i = 0; i < vt_groups_count(build->lens->groups); i++) {
-		struct vt_group group = vt_groups_get(build->lens->groups, i);
+	*ret = (struct vt_ops_table){ .count = 0 };
+	for (uint32_t i = 0; i < lines->lines.count; i++) {
+		const struct vt_ops_line *line = &lines->list[i];
 		struct vt_ops_row *row;
 
-		if (group.device != build->lens->device)
+		if (line->device != lens->device)
 			continue;
-		if (vt_array_reach((void **)&table->rows, &table->room, table->count, sizeof(*table->rows)) < 0)
-			return vt_err_set(build->err, VT_E_NOMEM, "no memory for the table of stacks");
-		row = &table->rows[table->count++];
+		if (vt_array_reach((void **)&ret->rows, &ret->room, ret->count, sizeof(*ret->rows)) < 0)
+			return vt_err_set(err, VT_E_NOMEM, "no memory for the table of stacks");
+		row = &ret->rows[ret->count++];
 		*row = (struct vt_ops_row){ .calls = 0 };
-		vt_place_find(build->lens->symbols, build->process, group.op, group.stack, &row->place);
-		add_group(row, &group, build->lens->moment);
-		/* What is live now is what was allocated and not freed. */
-		row->self_bytes = row->total_bytes = (int64_t)group.live_bytes;
+		if (line->forward_stack)
+			vt_place_of_backward(lens->symbols, process, line->op, line->forward_stack, &row->place);
+		if (!row->place.backward)
+			vt_place_find(lens->symbols, process, line->op, line->stack, &row->place);
+		add_line(row, line, lens->moment);
 	}
-	if (!table->count)
+	if (!ret->count)
 		return 0;
-	qsort(table->rows, table->count, sizeof(*table->rows), by_name);
-	for (size_t i = 1; i < table->count; i++) {
-		struct vt_ops_row *into = &table->rows[last], *from = &table->rows[i];
-
-		if (by_name(into, from)) {
-			table->rows[++last] = *from;
-			continue;
-		}
-		fold(into, from);
+	qsort(ret->rows, ret->count, sizeof(*ret->rows), by_name);
+	for (size_t i = 1; i < ret->count; i++) {
+		if (by_name(&ret->rows[last], &ret->rows[i]))
+			ret->rows[++last] = ret->rows[i];
+		else
+			fold(&ret->rows[last], &ret->rows[i]);
 	}
-	table->count = last + 1;
+	ret->count = last + 1;
+	sum_live(ret);
 	return 0;
 }
 
@@ -210,31 +231,25 @@ static void build_done(struct build *build)
 	vt_idmap_done(&build->map);
 }
 
-int vt_ops_build(struct vt_ops_table *ret, const struct vt_ops *ops, const struct vt_lens *lens, enum vt_ops_by by,
-		 struct vt_err *err)
+int vt_ops_build(struct vt_ops_table *ret, const struct vt_ops *ops, const struct vt_lens *lens, struct vt_err *err)
 {
 	VT_CLEANUP(build_done) struct build build = { .table = ret, .lens = lens, .err = err };
 	int r;
 
 	*ret = (struct vt_ops_table){ .count = 0 };
 	build.process = vt_replay_device(lens->replay, lens->device)->process;
-	if (by == VT_OPS_BY_STACK) {
-		r = build_stacks(&build);
-	} else {
-		r = add_calls(&build, ops);
-		if (!r)
-			r = add_open(&build, ops);
-		if (!r)
-			r = add_self(&build, ops);
-		if (!r)
-			r = take_folded(&build, ops);
-		if (!r)
-			r = add_groups(&build);
-		if (!r && ret->count)
-			qsort(ret->rows, ret->count, sizeof(*ret->rows), by_name);
-	}
-	for (size_t i = 0; i < ret->count; i++)
-		ret->live_bytes += ret->rows[i].live_bytes;
+	r = add_calls(&build, ops);
+	if (!r)
+		r = add_open(&build, ops);
+	if (!r)
+		r = add_self(&build, ops);
+	if (!r)
+		r = take_folded(&build, ops);
+	if (!r)
+		r = add_groups(&build);
+	if (!r && ret->count)
+		qsort(ret->rows, ret->count, sizeof(*ret->rows), by_name);
+	sum_live(ret);
 	return r;
 }
 

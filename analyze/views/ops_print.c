@@ -28,6 +28,25 @@ int vt_ops_parse_sort(const char *text, enum vt_ops_sort *ret, struct vt_err *er
 			  "--sort takes live, self, total, allocated, calls, lifetime or name, not '%.60s'", text);
 }
 
+static int add_lines(struct vt_ops_report *report, struct vt_err *err)
+{
+	struct vt_listener listener;
+	int r = vt_attribution_new(&report->attribution, report->session->symbols, err);
+
+	if (r < 0)
+		return r;
+	vt_attribution_each(report->attribution, vt_ops_lines_add, &report->lines);
+	listener = vt_attribution_listener(report->attribution);
+	return vt_replay_add(report->session->replay, &listener, err);
+}
+
+static int build(struct vt_ops_table *ret, const struct vt_ops_report *report, const struct vt_lens *lens,
+		 struct vt_err *err)
+{
+	return report->by == VT_OPS_BY_STACK ? vt_ops_build_lines(ret, &report->lines, lens, err)
+					     : vt_ops_build(ret, report->ops, lens, err);
+}
+
 int vt_ops_report_run(struct vt_ops_report *report, struct vt_session *session, bool quiet, struct vt_err *err)
 {
 	struct vt_listener listener;
@@ -44,13 +63,22 @@ int vt_ops_report_run(struct vt_ops_report *report, struct vt_session *session, 
 	listener = vt_ops_listener(report->ops);
 	if (!r)
 		r = vt_replay_add(session->replay, &listener, err);
-	return r ? r : vt_session_run(session, quiet, err);
+	if (!r && report->by == VT_OPS_BY_STACK)
+		r = add_lines(report, err);
+	if (!r)
+		r = vt_session_run(session, quiet, err);
+	for (uint32_t i = 0; report->attribution && i < vt_replay_device_count(session->replay) && !r; i++)
+		r = vt_ops_lines_peak(&report->lines, vt_attribution_peak(report->attribution, i), err);
+	return r;
 }
 
 void vt_ops_report_done(struct vt_ops_report *report)
 {
 	vt_ops_free(report->ops);
 	vt_groups_free(report->groups);
+	vt_attribution_free(report->attribution);
+	vt_ops_lines_done(&report->lines);
+	report->attribution = NULL;
 	report->ops = NULL;
 	report->groups = NULL;
 }
@@ -178,7 +206,7 @@ static int print_device(const struct vt_ops_report *report, const struct vt_scre
 	struct sort_key *keys;
 	size_t n;
 	bool open = false;
-	int r = vt_ops_build(&rows, report->ops, &lens, report->by, err);
+	int r = build(&rows, report, &lens, err);
 
 	keys = r < 0 ? NULL : sort_rows(&rows, report->sort);
 	if (!keys) {
@@ -235,6 +263,7 @@ static void json_row(const struct vt_ops_report *report, struct vt_json *json, c
 		vt_json_put_string(json, "function", row->place.has_frame ? row->place.frame.function : "");
 		vt_json_put_string(json, "file", row->place.has_frame ? row->place.frame.file : "");
 		vt_json_put_u64(json, "line", row->place.has_frame ? row->place.frame.line : 0);
+		vt_json_put_bool(json, "backward", row->place.backward);
 	} else {
 		vt_json_put_u64(json, "calls", row->calls);
 		vt_json_put_u64(json, "open_calls", row->open_calls);
@@ -260,7 +289,7 @@ static int json_device(const struct vt_ops_report *report, struct vt_json *json,
 	const struct vt_device *state = vt_replay_device(session->replay, device);
 	struct vt_ops_table rows;
 	struct sort_key *keys;
-	int r = vt_ops_build(&rows, report->ops, &lens, report->by, err);
+	int r = build(&rows, report, &lens, err);
 
 	keys = r < 0 ? NULL : sort_rows(&rows, report->sort);
 	if (keys) {

@@ -19,6 +19,8 @@ struct vt_ops_report {
 	struct vt_session *session;
 	struct vt_groups *groups;
 	struct vt_ops *ops;
+	struct vt_attribution *attribution; /* by stack */
+	struct vt_ops_lines lines;
 	enum vt_ops_by by;
 	enum vt_ops_sort sort;
 	uint64_t top;

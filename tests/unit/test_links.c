@@ -12,6 +12,7 @@
 
 #include "analyze/attribute/attribute.h"
 #include "analyze/views/oom.h"
+#include "analyze/views/ops_print.h"
 #include "trace_builder.h"
 
 /* Kernel threads, and the framework's numbers of them. */
@@ -444,6 +445,45 @@ static void test_out_of_memory(void **state)
 	vt_session_done(&session);
 }
 
+/* `ops --by stack`: one op of the graph in a thread without Python has a row for each forward line. */
+static void test_ops_by_stack(void **state)
+{
+	const struct vt_common_options options = { .device = -1, .process = -1, .top = 10, .color = "never" };
+	struct vt_ops_report report = { .by = VT_OPS_BY_STACK };
+	struct vt_err err = { .code = VT_E_OK };
+	struct vt_ops_table table;
+	struct vt_session session;
+	uint32_t lines[] = { 0, 0 };
+
+	(void)state;
+	forward(t.view, 0, t.line_view);
+	forward(t.mm, 1, t.line_mm);
+	backward(1, 0x1000);
+	release(0x1000, t.engine, AUTOGRAD);
+	backward(1, 0x1000);
+	backward(0, 0x2000);
+	vt_builder_close(t.builder);
+	if (vt_session_open(&session, path, &options, "peak", &err) < 0 ||
+	    vt_ops_report_run(&report, &session, true, &err) < 0)
+		fail_msg("%s", err.msg);
+
+	struct vt_lens lens = { session.replay, session.symbols, report.groups, 0, VT_MOMENT_PEAK };
+
+	assert_int_equal(vt_ops_build_lines(&table, &report.lines, &lens, &err), 0);
+	assert_int_equal(table.count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(table.rows[i].place.backward);
+		lines[i] = table.rows[i].place.frame.line;
+		assert_int_equal(table.rows[i].allocs, lines[i] == 20 ? 2 : 1);
+		assert_int_equal(table.rows[i].live_bytes, 512);
+		assert_int_equal(table.rows[i].frees, lines[i] == 20 ? 1 : 0);
+	}
+	assert_int_equal(lines[0] + lines[1], 10 + 20);
+	vt_ops_table_done(&table);
+	vt_ops_report_done(&report);
+	vt_session_done(&session);
+}
+
 /* A table of limited size: what a later op has overwritten is not known, and nothing is made up for it. */
 static void test_overwritten(void **state)
 {
@@ -472,6 +512,7 @@ int main(void)
 		cmocka_unit_test_setup(test_second_backward_on_the_host, begin),
 		cmocka_unit_test_setup(test_pass_with_recomputation, begin),
 		cmocka_unit_test_setup(test_out_of_memory, begin),
+		cmocka_unit_test_setup(test_ops_by_stack, begin),
 		cmocka_unit_test_setup(test_overwritten, begin),
 	};
 

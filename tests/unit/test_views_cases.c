@@ -288,7 +288,7 @@ static void test_folded_calls(void **state)
 
 	struct vt_lens lens = { session.replay, session.symbols, report.groups, 0, VT_MOMENT_NOW };
 
-	assert_int_equal(vt_ops_build(&table, report.ops, &lens, VT_OPS_BY_NAME, &err), 0);
+	assert_int_equal(vt_ops_build(&table, report.ops, &lens, &err), 0);
 	assert_int_equal(table.count, 1);
 	/* Outer: two that ended and an open one. Inner: the two of the second; the third's caller has not ended. */
 	assert_int_equal(table.rows[0].calls, 3 + 2 + 1);

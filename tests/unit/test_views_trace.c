@@ -221,7 +221,7 @@ static void test_ops(void **state)
 
 	struct vt_lens lens = { session.replay, session.symbols, report.groups, 0, VT_MOMENT_PEAK };
 
-	assert_int_equal(vt_ops_build(&table, report.ops, &lens, VT_OPS_BY_NAME, &err), 0);
+	assert_int_equal(vt_ops_build(&table, report.ops, &lens, &err), 0);
 	assert_int_equal(table.count, 7);
 	/* aten::mm: 200 + 200 below aten::linear, 200 + 150 below MmBackward0, which itself freed 200. */
 	check_op(&table, "aten::mm", 4, 750, 750);
@@ -241,8 +241,14 @@ static void test_ops(void **state)
 		sum += table.rows[i].self_bytes;
 	assert_int_equal(sum, 362 * MIB + MIB / 2);
 	vt_ops_table_done(&table);
+	vt_ops_report_done(&report);
+	vt_session_done(&session);
 
-	assert_int_equal(vt_ops_build(&table, report.ops, &lens, VT_OPS_BY_STACK, &err), 0);
+	report = (struct vt_ops_report){ .by = VT_OPS_BY_STACK };
+	open_session(&session, NULL);
+	assert_int_equal(vt_ops_report_run(&report, &session, true, &err), 0);
+	lens = (struct vt_lens){ session.replay, session.symbols, report.groups, 0, VT_MOMENT_PEAK };
+	assert_int_equal(vt_ops_build_lines(&table, &report.lines, &lens, &err), 0);
 	assert_int_equal(table.count, 5);
 	assert_int_equal(table.live_bytes, 410 * MIB + MIB / 2);
 	assert_int_equal(find_op(&table, "aten::clone")->allocs, 2);
@@ -265,7 +271,7 @@ static void check_open(const char *at, uint64_t mm_open, uint64_t linear_open)
 
 	struct vt_lens lens = { session.replay, session.symbols, report.groups, 0, VT_MOMENT_NOW };
 
-	assert_int_equal(vt_ops_build(&table, report.ops, &lens, VT_OPS_BY_NAME, &err), 0);
+	assert_int_equal(vt_ops_build(&table, report.ops, &lens, &err), 0);
 	assert_int_equal(find_op(&table, "aten::mm")->open_calls, mm_open);
 	assert_int_equal(find_op(&table, "aten::mm")->calls, 1);
 	assert_int_equal(find_op(&table, "aten::linear")->open_calls, linear_open);
