@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyze/export/export.h"
+#include "analyze/views/place.h"
 #include "schema/base/bits.h"
 #include "schema/base/cleanup.h"
 #include "schema/base/json.h"
@@ -42,6 +43,7 @@ static int end(struct writer *writer, struct vt_err *err)
 static void put_frames(struct writer *writer, uint32_t process, uint32_t stack)
 {
 	struct vt_frame_info frame;
+	char module[VT_PLACE_MAX];
 
 	vt_json_put_array(&writer->json, "stack_frames");
 	for (int depth = 0; depth < 256 && vt_symbols_frame(writer->symbols, process, stack, &frame); depth++) {
@@ -49,6 +51,8 @@ static void put_frames(struct writer *writer, uint32_t process, uint32_t stack)
 		vt_json_put_string(&writer->json, "function", frame.function);
 		vt_json_put_string(&writer->json, "file", frame.file);
 		vt_json_put_u64(&writer->json, "line", frame.line);
+		if (frame.module)
+			vt_json_put_string(&writer->json, "module", vt_place_module(module, &frame));
 		vt_json_object_end(&writer->json);
 		stack = frame.parent;
 	}

@@ -240,9 +240,13 @@ static int load_module(void *arg, uint32_t process, const struct vt_rec *rec)
 {
 	const struct vt_module *module = (const struct vt_module *)(const void *)rec;
 	struct loader *loader = arg;
+	uint32_t class = text_of(loader, find_string(loader, process, module->class));
+	const char *name = vt_texts_get(&loader->symbols->texts, class);
 
-	return vt_modules_add(&loader->modules, process, module,
-			      text_of(loader, find_string(loader, process, module->class)));
+	/* Never called, so in no path of a forward: nor shall they be where modules are moved. */
+	if (!strcmp(name, "ModuleList") || !strcmp(name, "ModuleDict"))
+		return 0;
+	return vt_modules_add(&loader->modules, process, module, class);
 }
 
 static int load_op(void *arg, uint32_t process, const struct vt_rec *rec)

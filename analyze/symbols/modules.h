@@ -3,7 +3,7 @@
  * calls. Part of symbols.
  *
  * The trace has no names of attributes and no list a module stands in: what tells two modules of one class apart is the
- * object, and their order that of their first calls, in which ids rise.
+ * object, and their order that in which they were first seen, in which ids rise.
  */
 #ifndef VT_ANALYZE_MODULES_H
 #define VT_ANALYZE_MODULES_H

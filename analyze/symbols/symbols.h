@@ -36,8 +36,8 @@ struct vt_frame_info {
 	uint32_t parent;       /* stack node of the caller; 0: outermost */
 	const char *generated; /* of code that torch.compile made: what the line is for (generated.h); else NULL */
 	/*
-	 * Where the frame begins the call of a module: the name of its class, else NULL. The module is number
-	 * module_index of the module_count of that class that the module around it called, in the order of first calls.
+	 * Where the frame begins the call of a module, or moves it: the name of its class, else NULL. The module is number
+	 * module_index of the module_count of that class below the module around it, in the order of first sight.
 	 */
 	const char *module;
 	uint32_t module_index, module_count;

@@ -113,7 +113,8 @@ static void note_module_code(const struct vt_python_layout *layout, const void *
 	const void *name = vt_py_pointer(code, layout->code_qualname);
 	uint32_t n;
 
-	if ((!ends_in(layout, name, "_wrapped_call_impl") && !ends_in(layout, name, "_call_impl")) ||
+	if ((!ends_in(layout, name, "_wrapped_call_impl") && !ends_in(layout, name, "_call_impl") &&
+	     !ends_in(layout, name, "_apply")) ||
 	    !ends_in(layout, vt_py_pointer(code, layout->code_filename), "torch/nn/modules/module.py") ||
 	    vt_python_is_module_code(code, stamp))
 		return;

@@ -30,10 +30,11 @@ uint32_t vt_python_code(struct vt_thread *thread, const struct vt_python_layout 
 			uint64_t stamp, char *scratch);
 
 /*
- * The functions of torch.nn.Module that every call of a module passes (torch/nn/modules/module.py), as they come to be
- * defined: the first local variable of their frames is the module.
+ * The functions of torch.nn.Module that every call of a module passes, and the one by which a module is moved or cast
+ * (torch/nn/modules/module.py: _wrapped_call_impl, _call_impl, _apply), as they come to be defined: the first local
+ * variable of their frames is the module.
  */
-#define VT_PYTHON_MODULE_CODES 4u
+#define VT_PYTHON_MODULE_CODES 6u
 struct vt_python_module_code {
 	const void *_Atomic code; /* NULL: no more of them */
 	uint64_t stamp;		  /* constant once code is there */

@@ -24,12 +24,18 @@ class Module:
             return self.forward(*args, **kwargs)
         return inner()
 
+    def _apply(self, function):
+        function(self)
+
     __call__ = _wrapped_call_impl
 '''
 OLD_MODULE = '''
 class Module:
     def _call_impl(self, *args, **kwargs):
         return self.forward(*args, **kwargs)
+
+    def _apply(self, function):
+        function(self)
 
     __call__ = _call_impl
 '''
@@ -87,6 +93,7 @@ def run(base):
             calls.pop()
 
     leaves = [Leaf() for _ in range(3)]
+    leaves[1]._apply(lambda module: take([["Leaf", id(module)]]))
     blocks = [Slots(leaves), Slots(leaves[:1] + [Leaf()]), Slots([Again()])]
     for _ in range(2):
         take([])
