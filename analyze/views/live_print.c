@@ -108,6 +108,8 @@ static int print_holders(const struct vt_live *live, const struct vt_screen *scr
 	struct vt_live_holders holders;
 	struct vt_table *table;
 	char text[VT_PLACE_MAX], number[VT_FORMAT_MAX];
+	/* Beside the other columns, ops of a usual length among them: directories go first. */
+	size_t room = screen->width > 80 ? (size_t)screen->width - 54 : 26;
 	int r = vt_live_holders(live, device, most, &holders, err);
 
 	if (r < 0 || !holders.count) {
@@ -128,7 +130,7 @@ static int print_holders(const struct vt_live *live, const struct vt_screen *scr
 				      : 0);
 		vt_table_cell(table, "%s", vt_format_count(number, holders.list[i].blocks));
 		vt_table_cell(table, "%s", vt_place_clip(text, vt_place_op(&holders.list[i].place), 28));
-		vt_table_cell(table, "%s", vt_place_where(text, &holders.list[i].place, 60));
+		vt_table_cell(table, "%s", vt_place_where(text, &holders.list[i].place, room));
 	}
 	free(holders.list);
 	if (vt_table_print(table, screen) < 0)

@@ -17,6 +17,8 @@ head_line "What an event costs in a chunk (tests/bench/bench_codec.c)"
 "$build/bin/bench_codec"
 head_line "SQL over a trace (tests/bench/bench_sql.c)"
 "$build/bin/bench_sql"
+head_line "Perfetto timelines (tests/bench/bench_perfetto.c)"
+"$build/bin/bench_perfetto"
 head_line "A page of ten million events (tests/bench/bench_page.c), in Chromium where it is there"
 "$build/bin/bench_page" 10000000 "$build/bench_page.html"
 python3 "$here/../e2e/page_speed.py" "$build/bench_page.html" || true

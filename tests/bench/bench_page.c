@@ -103,6 +103,28 @@ static double seconds_of(clockid_t clock)
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
+/* The flame graph of the same trace, as pprof. */
+static void measure_flame(const char *path, const struct vt_common_options *common, uint64_t events)
+{
+	struct vt_session session;
+	struct vt_flame flame = { .session = NULL };
+	struct vt_err err = { .code = VT_E_OK };
+	FILE *out = tmpfile();
+	double seconds = -seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+
+	if (!out || vt_session_open(&session, path, common, "peak", &err) < 0 ||
+	    vt_flame_run(&flame, &session, true, &err) < 0 || vt_flame_pprof(&flame, out, VT_FLAME_TOTAL, &err) < 0) {
+		fprintf(stderr, "bench_page: %s\n", err.msg);
+		exit(1);
+	}
+	seconds += seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+	printf("its flame graph, as pprof: %.1f s of CPU, %.2f M events/s, %.1f KiB\n", seconds,
+	       (double)events / seconds / 1e6, (double)ftell(out) / 1024);
+	vt_flame_done(&flame);
+	vt_session_done(&session);
+	(void)fclose(out);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t events = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000000;
@@ -136,5 +158,6 @@ int main(int argc, char **argv)
 	       (unsigned long long)events, seconds, (double)events / seconds / 1e6, (double)ftell(out) / (1 << 20),
 	       usage.ru_maxrss / 1024);
 	(void)fclose(out);
+	measure_flame(path, &common, events);
 	return unlink(path);
 }
