@@ -4,8 +4,8 @@
 # Pythons: VT_MATRIX_PYTHONS (commands, separated by blanks) if given, else VT_TORCH_PYTHON, python3, those of pyenv and uv,
 # and Debian's (debian_python.sh makes others). Each runs the tests of stacks and modules on the fake allocator; one that has
 # PyTorch also those on the real one. A table comes last: what ran, and which of the versions that the agent knows were not
-# to be had. Exit status 77: no Python has PyTorch. With `others` the Python of VT_TORCH_PYTHON is left to the tests
-# themselves, which run with it.
+# to be had. Exit status 77: no Python has PyTorch. With `others` all that the tests themselves do is left out: the
+# Python of VT_TORCH_PYTHON, and the fake allocator.
 set -u
 bin=$1 agent=$2 fake=$3 here=$(dirname "$0")
 done_with=
@@ -54,7 +54,8 @@ for python in ${VT_MATRIX_PYTHONS:-${VT_TORCH_PYTHON:-} python3 "$HOME"/.pyenv/v
 	versions=$("$python" -c "$describe" 2>/dev/null) || continue
 	case $seen in *" $versions "*) continue ;; esac
 	seen="$seen$versions " row=""
-	VT_PYTHONS=$python run python_stacks "$here/python_stacks.sh" "$agent" "$fake"
+	# e2e.python_stacks itself goes through the Pythons that are here.
+	[ -n "$done_with" ] || VT_PYTHONS=$python run python_stacks "$here/python_stacks.sh" "$agent" "$fake"
 	case $versions in
 	*" none") row="$row (no PyTorch: the rest is SKIPPED)" ;;
 	*)
