@@ -6,12 +6,14 @@
 #include "analyze/commands/options.h"
 #include "analyze/render/losses.h"
 #include "analyze/views/time_text.h"
+#include "analyze/views/timeline_by.h"
 #include "analyze/views/timeline_print.h"
 #include "schema/base/cleanup.h"
 
 #define ROWS_DEFAULT 12
 #define ROWS_MOST 100
 #define JSON_COLUMNS 1000
+#define BINS 8192
 
 static const struct vt_usage usage = {
 	.command = "timeline",
@@ -23,11 +25,14 @@ static const struct vt_usage usage = {
 		   "Examples:\n"
 		   "  vramtrace timeline run.vramtrace\n"
 		   "  vramtrace timeline --from 12s --to 12.5s --rows 30 run.vramtrace\n"
+		   "  vramtrace timeline --by category run.vramtrace\n"
 		   "  vramtrace timeline --json run.vramtrace | jq '.devices[0].columns'",
 };
 
 struct request {
-	const char *from, *to;
+	const char *from, *to, *by;
+	enum vt_page_by dimension; /* of by */
+	uint64_t top;
 	uint64_t rows;
 };
 
@@ -52,9 +57,10 @@ static int parse_window(const struct request *request, const struct vt_session *
 	return 0;
 }
 
-static int print(const struct vt_session *session, const struct vt_timeline *timeline, const struct request *request,
-		 const struct vt_screen *screen, struct vt_err *err)
+static int print(const struct vt_session *session, const struct vt_timeline *timeline, const struct vt_page *page,
+		 const struct request *request, const struct vt_screen *screen, struct vt_err *err)
 {
+	const struct vt_timeline_by rows = { page, request->dimension, request->top };
 	struct vt_timeline_picture picture;
 	bool any = false;
 	int r = 0;
@@ -69,6 +75,8 @@ static int print(const struct vt_session *session, const struct vt_timeline *tim
 		any = true;
 		vt_session_print_device(session, screen, i);
 		r = vt_timeline_print(timeline, session, screen, i, (unsigned)request->rows, err);
+		if (!r && request->by)
+			r = vt_timeline_by_print(&rows, timeline, screen, i, err);
 	}
 	if (!any && !r)
 		vt_screen_text(screen, 0, "No allocation is in this trace, or none in that time.");
@@ -124,6 +132,7 @@ static int run(const char *path, const struct vt_common_options *common, const s
 {
 	VT_CLEANUP(vt_session_done) struct vt_session session = { .store = NULL };
 	VT_CLEANUP(free_timeline) struct vt_timeline *timeline = NULL;
+	VT_CLEANUP(vt_page_done) struct vt_page page = { .session = &session };
 	struct vt_listener listener;
 	struct vt_screen screen;
 	int r = vt_session_open(&session, path, common, "end", err);
@@ -141,7 +150,10 @@ static int run(const char *path, const struct vt_common_options *common, const s
 	if (!r && common->json)
 		return put_json(&session, timeline, err);
 	vt_screen_init(&screen, stdout, common->color);
-	return r ? r : print(&session, timeline, request, &screen, err);
+	/* Its passes leave the session with a replay of their own; the devices are the same. */
+	if (!r && request->by)
+		r = vt_page_gather(&page, BINS, err);
+	return r ? r : print(&session, timeline, &page, request, &screen, err);
 }
 
 int vt_command_timeline(int argc, char **argv)
@@ -151,6 +163,7 @@ int vt_command_timeline(int argc, char **argv)
 	const struct vt_option own[] = {
 		{ "from", 0, VT_OPTION_STRING, &request.from, "TIME", "begin there" },
 		{ "to", 0, VT_OPTION_STRING, &request.to, "TIME", "end there" },
+		{ "by", 'b', VT_OPTION_STRING, &request.by, "WHAT", "and a row for each category, op, module or line" },
 		{ "rows", 0, VT_OPTION_COUNT, &request.rows, "N", "height of the picture (12)" },
 		{ 0 },
 	};
@@ -159,6 +172,11 @@ int vt_command_timeline(int argc, char **argv)
 
 	if (r > 0)
 		return 0;
+	request.top = common.top;
+	if (!r && request.by)
+		r = vt_timeline_by_parse(request.by, &request.dimension, &err);
+	if (!r && request.by && common.json)
+		r = vt_err_set(&err, VT_E_USAGE, "--by draws rows of text; --json has the totals");
 	if (!r && (request.rows < 1 || request.rows > ROWS_MOST))
 		r = vt_err_set(&err, VT_E_USAGE, "--rows takes 1 to %d", ROWS_MOST);
 	if (!r)

@@ -38,7 +38,7 @@ class Terminal:
             if select.select([self.master], [], [], left)[0]:
                 self.data += os.read(self.master, 1 << 16)
 
-    def wait_for(self, pattern, seconds=20):
+    def wait_for(self, pattern, seconds=60):
         end = time.monotonic() + seconds
         while not re.search(pattern, self.data):
             assert time.monotonic() < end, f"never {pattern}: {self.data[-2000:]!r}"
@@ -47,7 +47,7 @@ class Terminal:
     def send(self, data):
         os.write(self.master, data)
 
-    def ended(self, seconds=10):
+    def ended(self, seconds=60):
         end = time.monotonic() + seconds
         while self.process.poll() is None:
             assert time.monotonic() < end, f"it does not end: {self.data[-500:]!r}"
@@ -106,7 +106,7 @@ def same_as_report(look, trace, what):
 def test_quit_by_key():
     with Recording("key") as recording:
         terminal = Terminal(VRAMTRACE, "live", "--interval", "200ms", recording.trace)
-        terminal.wait_for(rb"allocated +\d[\d.]* .*\+?-?[\d.]+ \w+ in [\d.]+ ", 20)
+        terminal.wait_for(rb"allocated +\d[\d.]* .*\+?-?[\d.]+ \w+ in [\d.]+ ")
         terminal.wait_for(rb", [\d,]+ a second; none lost")
         terminal.wait_for("looks .*[▁▂▃▄▅▆▇█]".encode())
         terminal.send(b"q")
@@ -182,7 +182,7 @@ def test_last_look_is_the_report():
         out = process.communicate(timeout=30)[0]
         same(process.returncode, 0, "status")
         looks = [json.loads(line) for line in out.splitlines()]
-        assert len(looks) > 15, f"{len(looks)} looks in 3 s"
+        assert len(looks) > 5, f"{len(looks)} looks in 3 s"
         assert looks[-1]["ended"] and not looks[0]["ended"], "ended"
         same([l["time_ns"] for l in looks], sorted(l["time_ns"] for l in looks), "times")
         assert any((l["events_per_second"] or 0) > 0 for l in looks), "no rate"

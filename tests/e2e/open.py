@@ -39,7 +39,7 @@ class Opened:
 
     def ask(self, request):
         """(status line, headers, body)"""
-        with socket.create_connection(("127.0.0.1", self.port), 10) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), 60) as connection:
             connection.sendall(request.encode())
             data = b""
             while part := connection.recv(1 << 20):
@@ -52,7 +52,7 @@ class Opened:
         return self.ask(f"GET {path or self.path} HTTP/1.1\r\nHost: {host or f'127.0.0.1:{self.port}'}\r\n{more}\r\n")
 
     def ended(self):
-        return self.process.wait(10)
+        return self.process.wait(60)
 
 
 def check_answers(vramtrace, trace, wanted):

@@ -57,6 +57,7 @@ check tree 80 tree
 check tree_lines 80 tree --by category,line --min-share 0
 check timeline 80 timeline --rows 5
 check timeline_part 80 timeline --from 20ms --to 40ms --rows 5
+check timeline_by 80 timeline --by category --rows 3
 check tree_flat 80 tree --by op --flat --run --top 4
 check ops_stack_wide 160 ops --by stack --sort allocated
 
@@ -77,6 +78,9 @@ status 2 report --at noon run.vramtrace
 status 2 report --process 99 run.vramtrace
 status 2 report
 status 2 ops --sort sideways run.vramtrace
+status 2 timeline --by weather run.vramtrace
+status 2 timeline --by op --json run.vramtrace
+status 2 timeline --from 2s --to 1s run.vramtrace
 status 2 tree --by weather run.vramtrace
 status 2 tree --by line,categry run.vramtrace
 grep -q 'did you mean category' err.txt || { echo "FAIL: no suggestion for --by"; failed=1; }
