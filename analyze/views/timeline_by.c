@@ -116,7 +116,7 @@ int vt_timeline_by_print(const struct vt_timeline_by *rows, const struct vt_time
 	if (r < 0 || !picture.columns)
 		return r;
 	vt_screen_heading(screen,
-			  by == VT_PAGE_CATEGORY
+			  rows->by == VT_PAGE_CATEGORY
 				  ? "By category, estimated by scope and lifetime (each row against its own maximum)"
 				  : "The largest places (each row against its own maximum)");
 	print_bands(rows, screen, device, &picture);
