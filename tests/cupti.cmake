@@ -20,6 +20,11 @@ foreach(name cupti cuda nvml)
   set_target_properties(fake_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/fake)
 endforeach()
 
+add_library(fake_user SHARED fake/fake_user.c)
+target_link_libraries(fake_user PRIVATE vt_options)
+target_compile_options(fake_user PRIVATE -fvisibility=default)
+set_target_properties(fake_user PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/fake)
+
 add_library(cupti_stage STATIC fake/cupti_stage.c)
 target_compile_definitions(cupti_stage PUBLIC VT_FAKE_DIR="${PROJECT_BINARY_DIR}/tests/fake")
 target_link_libraries(cupti_stage PUBLIC vt_agent_core vt_ring vt_options PkgConfig::CMOCKA Threads::Threads ${CMAKE_DL_LIBS})
@@ -30,7 +35,7 @@ target_link_libraries(test_cupti_decode PRIVATE vt_agent_core vt_options PkgConf
 add_test(NAME unit.cupti_decode COMMAND test_cupti_decode)
 
 add_executable(test_cupti unit/test_cupti.c)
-target_link_libraries(test_cupti PRIVATE cupti_stage)
+target_link_libraries(test_cupti PRIVATE cupti_stage fake_user)
 add_executable(test_cupti_broker unit/test_cupti_broker.c ${PROJECT_SOURCE_DIR}/capture/agent/cupti_interpose.c)
 target_link_libraries(test_cupti_broker PRIVATE cupti_stage)
 

@@ -11,6 +11,7 @@ struct holding {
 	uint64_t bytes;
 	uint64_t pool; /* HOLDING_POOL: the pool's handle */
 	uint32_t device;
+	uint32_t caller;   /* string id of the library that asked */
 	uint32_t mapped;   /* HOLDING_PHYSICAL: mappings of it */
 	uint32_t retained; /* HOLDING_PHYSICAL: releases that it outlives */
 	uint32_t next;	   /* unused: the next unused, index + 1 */
@@ -170,6 +171,7 @@ static int pool_alloc(struct vt_driver *driver, uint32_t process, uint32_t devic
 		.bytes = call->size_bytes,
 		.pool = call->handle,
 		.device = device,
+		.caller = call->caller,
 		.kind = HOLDING_POOL,
 	};
 	struct vt_driver_pool *pool = NULL;
@@ -201,6 +203,7 @@ static int end_address(struct vt_driver *driver, uint32_t process, const struct 
 	holding = *holding_at(driver, index);
 	end_holding(driver, index);
 	ret->device = holding.device;
+	ret->owner = holding.caller;
 	if (holding.kind == HOLDING_PLAIN)
 		ret->bytes -= holding.bytes;
 	if (holding.kind != HOLDING_POOL)
@@ -221,6 +224,7 @@ static void end_physical(struct vt_driver *driver, uint32_t index, struct vt_dri
 	const struct holding *holding = holding_at(driver, index);
 
 	ret->device = holding->device;
+	ret->owner = holding->caller;
 	ret->bytes -= holding->bytes;
 	end_holding(driver, index);
 }
@@ -304,7 +308,9 @@ static void unmap(struct vt_driver *driver, uint32_t process, const struct vt_dr
 static int apply(struct vt_driver *driver, uint32_t process, uint32_t device, const struct vt_driver_memory *call,
 		 struct vt_driver_effect *ret)
 {
-	struct holding holding = { .bytes = call->size_bytes, .device = device, .kind = HOLDING_PLAIN };
+	struct holding holding = {
+		.bytes = call->size_bytes, .device = device, .caller = call->caller, .kind = HOLDING_PLAIN
+	};
 
 	switch (call->api) {
 	case VT_driver_api_MEM_ALLOC_MANAGED:
@@ -362,7 +368,7 @@ static int apply_failed(struct vt_driver *driver, uint32_t device, const struct 
 int vt_driver_apply(struct vt_driver *driver, uint32_t process, uint32_t device, const struct vt_driver_memory *call,
 		    struct vt_driver_effect *ret)
 {
-	*ret = (struct vt_driver_effect){ .device = device };
+	*ret = (struct vt_driver_effect){ .device = device, .owner = call->caller };
 	return call->result ? apply_failed(driver, device, call, ret) : apply(driver, process, device, call, ret);
 }
 

@@ -40,6 +40,7 @@ struct vt_driver {
 struct vt_driver_effect {
 	uint32_t device;			       /* that holds the bytes: for a free, that of the allocation */
 	uint64_t bytes;				       /* change of the physical bytes held there, modulo 2^64 */
+	uint32_t owner;				       /* caller of the allocation that began, ended or grew */
 	bool pool_call;				       /* the pool figures below are set */
 	bool pool_alloc;			       /* a block of a stream-ordered pool began */
 	bool pool_free;				       /* one ended */

@@ -28,6 +28,7 @@ struct vt_replay {
 	struct vt_map backend_of;  /* process -> enum backend */
 	struct vt_blocks blocks;
 	struct vt_driver driver;
+	struct vt_driver_change change; /* of the driver call under way */
 	uint64_t serial;
 	uint64_t first_ns, last_ns;
 	uint64_t last_key; /* the last look-up in device_of, and its result */
@@ -344,6 +345,7 @@ static int on_driver(struct vt_replay *replay, const struct vt_item *item, struc
 		return r;
 	if (vt_driver_apply(&replay->driver, item->process, index, call, &effect) < 0)
 		return out_of_memory(err);
+	replay->change = (struct vt_driver_change){ (int64_t)effect.bytes, effect.owner };
 	device = device_at(replay, effect.device);
 	device->driver_failures += call->result == RESULT_OUT_OF_MEMORY;
 	device->driver_bytes += effect.bytes;
@@ -549,4 +551,9 @@ int vt_replay_each_live(const struct vt_replay *replay, uint32_t device,
 		if (blocks->slots[i].serial && (device == UINT32_MAX || blocks->slots[i].device == device))
 			r = fn(arg, &blocks->slots[i]);
 	return r;
+}
+
+struct vt_driver_change vt_replay_driver_change(const struct vt_replay *replay)
+{
+	return replay->change;
 }

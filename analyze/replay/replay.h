@@ -111,6 +111,16 @@ const struct vt_device *vt_replay_device(const struct vt_replay *replay, uint32_
 uint64_t vt_replay_first_ns(const struct vt_replay *replay);
 uint64_t vt_replay_last_ns(const struct vt_replay *replay);
 
+/*
+ * Inside a `driver` callback: how the call changed the physical bytes held on its device, and the library (string id;
+ * 0: not known) that asked for the allocation that began, ended or grew.
+ */
+struct vt_driver_change {
+	int64_t bytes;
+	uint32_t owner;
+};
+struct vt_driver_change vt_replay_driver_change(const struct vt_replay *replay);
+
 /* Every live block of a device (all devices: UINT32_MAX), in no order. Valid inside callbacks and after the run. */
 int vt_replay_each_live(const struct vt_replay *replay, uint32_t device,
 			int (*fn)(void *arg, const struct vt_block *block), void *arg);

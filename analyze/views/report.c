@@ -11,6 +11,7 @@ static int add_listeners(struct vt_report *report, struct vt_err *err)
 		vt_levels_listener(report->levels),
 		vt_timeline_listener(report->timeline),
 		vt_calls_listener(report->calls),
+		vt_libraries_listener(report->libraries),
 	};
 	int r = 0;
 
@@ -113,6 +114,8 @@ int vt_report_run(struct vt_report *report, struct vt_session *session, bool qui
 	if (!r)
 		r = vt_calls_new(&report->calls, err);
 	if (!r)
+		r = vt_libraries_new(&report->libraries, err);
+	if (!r)
 		r = add_listeners(report, err);
 	if (!r)
 		r = vt_uses_begin(&report->uses, session, err);
@@ -129,6 +132,7 @@ void vt_report_done(struct vt_report *report)
 		vt_holders_done(&report->devices[i].holders);
 	free(report->devices);
 	vt_uses_done(&report->uses);
+	vt_libraries_free(report->libraries);
 	vt_calls_free(report->calls);
 	vt_timeline_free(report->timeline);
 	vt_levels_view_free(report->levels);

@@ -7,6 +7,7 @@
 #include "analyze/views/groups.h"
 #include "analyze/views/holders.h"
 #include "analyze/views/levels.h"
+#include "analyze/views/libraries.h"
 #include "analyze/views/session.h"
 #include "analyze/views/timeline.h"
 #include "analyze/views/uses.h"
@@ -30,6 +31,7 @@ struct vt_report {
 	struct vt_levels_view *levels;
 	struct vt_timeline *timeline;
 	struct vt_calls *calls;
+	struct vt_libraries *libraries;
 	struct vt_uses uses;
 	struct vt_report_device *devices; /* those that the session wants, the largest peak first */
 	size_t ndevices;
@@ -42,6 +44,12 @@ void vt_report_done(struct vt_report *report);
 int vt_report_print(const struct vt_report *report, const struct vt_screen *screen, uint64_t top, struct vt_err *err);
 /* One JSON object, and its line end. */
 int vt_report_json(const struct vt_report *report, FILE *out, uint64_t top, struct vt_err *err);
+
+/* What each library's driver calls held, where the capture named it; nothing else. */
+int vt_report_print_libraries(const struct vt_report *report, const struct vt_screen *screen, uint32_t device,
+			      struct vt_err *err);
+/* "driver_libraries": [...] */
+int vt_report_json_libraries(const struct vt_report *report, struct vt_json *json, uint32_t device, struct vt_err *err);
 
 /* Shared with the other reports. */
 

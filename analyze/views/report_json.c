@@ -124,7 +124,9 @@ int vt_report_json(const struct vt_report *report, FILE *out, uint64_t top, stru
 		vt_report_json_holders(session, &json, process, &device->holders, top);
 		put_uses(report, &json, device, process);
 		put_calls(report, &json, device->index);
-		r = put_timeline(report, &json, device->index, err);
+		r = vt_report_json_libraries(report, &json, device->index, err);
+		if (!r)
+			r = put_timeline(report, &json, device->index, err);
 		vt_json_object_end(&json);
 	}
 	vt_json_array_end(&json);

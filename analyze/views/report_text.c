@@ -183,7 +183,7 @@ static int print_device(const struct vt_report *report, const struct vt_screen *
 	}
 	if (print_calls(report, screen, device->index) < 0)
 		return vt_err_set(err, VT_E_NOMEM, "no memory for a table");
-	return 0;
+	return vt_report_print_libraries(report, screen, device->index, err);
 }
 
 int vt_report_print(const struct vt_report *report, const struct vt_screen *screen, uint64_t top, struct vt_err *err)

@@ -17,6 +17,7 @@
 #include "capture/agent/cuda_driver.h"
 #include "capture/agent/cupti_broker.h"
 #include "capture/agent/cupti_work.h"
+#include "capture/agent/native.h"
 
 /* Once per process: cuInit runs once, but a program may call our entry itself. */
 static _Atomic bool attached;
@@ -117,6 +118,7 @@ void vt_cupti_attach(struct vt_thread *thread)
 		vt_agent_note(thread, VT_note_code_CUPTI_OFF, 0, why);
 		return;
 	}
+	vt_native_attach(thread);
 	if (vt_config.kernels)
 		attach_kernels(thread, library);
 	result = vt_broker_join(library, &refused);

@@ -14,5 +14,6 @@ set(VT_AGENT_CUPTI_SOURCES
   device.c
   device_pages.c
   launch.c
+  native.c
   nvml.c
   param_layout.c)

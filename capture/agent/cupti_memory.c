@@ -11,6 +11,7 @@
 #include "capture/agent/cupti_pool.h"
 #include "capture/agent/cupti_work.h"
 #include "capture/agent/device.h"
+#include "capture/agent/native.h"
 #include "capture/agent/oom.h"
 
 static void enter_call(struct vt_thread *thread, const struct vt_call *call, const struct vt_cupti_callback_data *data)
@@ -96,6 +97,9 @@ static void exit_call(struct vt_thread *thread, const struct vt_call *call, cons
 	context = vt_agent_context(thread);
 	event.op = context.op;
 	event.stack = context.stack;
+	/* Pool calls are as quick as a walk: only where nothing else says whose they are. */
+	if (!(traits & VT_CALL_POOL) || !event.op)
+		event.caller = vt_native_caller(thread);
 	write_event(thread, &event);
 	if ((traits & VT_CALL_POOL) && !(traits & VT_CALL_FREE) && event.result == VT_CU_ERROR_OUT_OF_MEMORY)
 		write_oom(thread, &event);

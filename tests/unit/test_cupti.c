@@ -11,6 +11,7 @@
 
 #include "capture/agent/agent.h"
 #include "tests/fake/cupti_stage.h"
+#include "tests/fake/fake_user.h"
 
 #define CALLS_MAX 64
 #define OUT_OF_MEMORY 2
@@ -393,6 +394,30 @@ static void a_fatal_error_of_cupti_is_noted_and_ends_the_capture(void **state)
 	assert_string_equal(stage_string(stage, note.text), "the device went away");
 }
 
+static void the_library_that_called_is_named(void **state)
+{
+	struct stage *stage = ready(state);
+	struct vt_driver_memory calls[CALLS_MAX];
+	uint64_t address = 0xd00000;
+	struct vt_cu_alloc alloc = { &address, 4096 };
+	struct vt_cu_free release = { 0xd00000 };
+	struct vt_note note;
+	const char *path;
+
+	if (stage_note(stage, VT_note_code_NATIVE_CALLERS_OFF, &note))
+		skip(); /* an old glibc: the note says so */
+	fake_user_call(stage->call, 243, &alloc, CONTEXT);
+	fake_user_call(stage->call, 245, &release, CONTEXT);
+	/* From the program that holds the agent's code too: it is nobody else's. */
+	stage->call(243, &alloc, CONTEXT, 0, NULL, NULL);
+	assert_int_equal(calls_of(stage, calls), 3);
+	path = strrchr(stage_string(stage, calls[0].caller), '/');
+	assert_non_null(path);
+	assert_string_equal(path, "/libfake_user.so");
+	assert_int_equal(calls[1].caller, calls[0].caller);
+	assert_int_not_equal(calls[2].caller, calls[0].caller);
+}
+
 static void after_the_end_nothing_is_recorded(void **state)
 {
 	struct stage *stage = ready(state);
@@ -427,6 +452,7 @@ int main(int argc, char **argv)
 		TEST(an_older_cupti_is_used_as_far_as_it_goes),
 		TEST(a_cupti_that_enables_nothing_is_let_go),
 		TEST(a_fatal_error_of_cupti_is_noted_and_ends_the_capture),
+		TEST(the_library_that_called_is_named),
 		TEST(after_the_end_nothing_is_recorded),
 	};
 
