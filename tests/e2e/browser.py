@@ -24,6 +24,18 @@ def find_chromium():
     return path
 
 
+def start_browser():
+    """A Browser, or None with a word of why: no program of that name, or one that cannot start here."""
+    if not (os.environ.get("VT_CHROMIUM") or any(map(shutil.which, NAMES))):
+        print("no Chromium here (Debian: chromium; VT_CHROMIUM names one): pages are not looked at")
+        return None
+    try:
+        return Browser()
+    except (OSError, RuntimeError) as error:
+        print(f"Chromium does not start here ({error}): pages are not looked at")
+        return None
+
+
 class Browser:
     """One page. `problems` collects what its scripts threw or logged as an error, `requests` every address it asked for."""
 

@@ -4,7 +4,6 @@ right and of another origin in a real browser."""
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -123,14 +122,14 @@ def check_other(vramtrace, trace, work):
 
 
 def check_browser(vramtrace, trace, wanted):
-    from browser import Browser, NAMES
-    if not (os.environ.get("VT_CHROMIUM") or any(map(shutil.which, NAMES))):
-        print("no Chromium here: pages were not asked")
+    from browser import start_browser
+    started = start_browser()
+    if not started:
         return
     fetch = ("fetch({!r}).then((r) => r.arrayBuffer()).then((b) => crypto.subtle.digest('SHA-256', b))"
              ".then((d) => [...new Uint8Array(d)].map((x) => x.toString(16).padStart(2, '0')).join('')).catch((e) => String(e))")
     import hashlib
-    with Browser() as browser:
+    with started as browser:
         browser.pretend(f"{UI}/", "<p>not Perfetto")
         browser.pretend("https://evil.example/", "<p>evil")
         opened = Opened(vramtrace, trace)
