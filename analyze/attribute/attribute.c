@@ -302,6 +302,18 @@ static int on_op(void *self, const struct vt_replay *replay, const struct vt_ite
 	return r < 0 ? links_failed(attribution, r, err) : 0;
 }
 
+static int on_note(void *self, const struct vt_replay *replay, const struct vt_item *item, struct vt_err *err)
+{
+	const struct vt_note *note = (const struct vt_note *)(const void *)item->rec;
+	struct vt_attribution *attribution = self;
+
+	(void)replay;
+	(void)err;
+	if (note->code == VT_note_code_GAP_END && note->thread == 0)
+		vt_links_gap(&attribution->links, item->process);
+	return 0;
+}
+
 static int on_peak(void *self, const struct vt_replay *replay, const struct vt_item *item, uint32_t device,
 		   struct vt_err *err)
 {
@@ -407,6 +419,7 @@ struct vt_listener vt_attribution_listener(struct vt_attribution *attribution)
 		.free = on_free,
 		.driver = on_driver,
 		.op = on_op,
+		.note = on_note,
 		.peak = on_peak,
 		.end = on_end,
 	};

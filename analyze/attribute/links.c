@@ -6,10 +6,6 @@
 #include "schema/base/err.h"
 #include "schema/event.h"
 
-#define OPS_FIRST 64
-/* Nodes that one op makes at most, as far as they are told from ops that were not captured. An in-place op on a view
- * makes two or three. */
-#define NODES_MAX 16
 /* Blocks that may wait for the ops around them to end, on a thread. */
 #define PENDING_MAX (1u << 17)
 
@@ -23,15 +19,6 @@ struct vt_link_ask {
 	uint32_t number;
 };
 
-/* The forward op that a sequence number stands for. */
-struct forward {
-	int64_t sequence;
-	uint64_t start_ns;
-	uint32_t node; /* 0: nothing here */
-	uint32_t stack;
-	uint32_t pass; /* vt_link_process.passes */
-};
-
 /* A forward op that ran inside a node of the graph: autograd.grad(create_graph=True), torch.utils.checkpoint. */
 struct made {
 	uint32_t torch; /* index */
@@ -40,9 +27,8 @@ struct made {
 
 /* A thread as the framework numbers them. */
 struct vt_link_torch {
-	struct forward *ops; /* direct-mapped by sequence */
-	size_t room;	     /* a power of two, or 0 */
-	int64_t current;     /* the highest sequence that an op carried */
+	struct vt_forwards forwards;
+	int64_t current; /* the highest sequence that an op carried */
 	bool any;
 	uint64_t standing_ns;	    /* begin of the last op with it */
 	bool standing_outside;	    /* of backward passes */
@@ -88,57 +74,6 @@ static struct vt_link_torch *find_torch(struct vt_links *links, uint32_t process
 	    vt_array_reach((void **)&links->torch, &links->torch_room, index, sizeof(*links->torch)) < 0)
 		return NULL;
 	return &links->torch[index];
-}
-
-static struct forward *slot(const struct vt_link_torch *torch, int64_t sequence)
-{
-	return &torch->ops[(uint64_t)sequence & (torch->room - 1)];
-}
-
-static int grow(struct vt_link_torch *torch)
-{
-	size_t room = torch->room ? torch->room * 2 : OPS_FIRST;
-	struct vt_link_torch larger = { .room = room, .ops = calloc(room, sizeof(*torch->ops)) };
-
-	if (!larger.ops)
-		return -VT_E_NOMEM;
-	for (size_t i = 0; i < torch->room; i++)
-		if (torch->ops[i].node)
-			*slot(&larger, torch->ops[i].sequence) = torch->ops[i];
-	free(torch->ops);
-	torch->ops = larger.ops;
-	torch->room = room;
-	return 0;
-}
-
-/* Makes room so that no op of this pass or the last one is overwritten, as far as the limit allows. */
-static struct forward *place(struct vt_link_torch *torch, int64_t sequence, uint32_t passes)
-{
-	if (!torch->room && grow(torch) < 0)
-		return NULL;
-	while (torch->room < VT_LINK_OPS_MAX) {
-		const struct forward *taken = slot(torch, sequence);
-
-		if (!taken->node || taken->sequence == sequence || taken->pass + 1 < passes)
-			break;
-		if (grow(torch) < 0)
-			return NULL;
-	}
-	return slot(torch, sequence);
-}
-
-/* The op that made the node of that number: the one that began with it or, of ops that make several, with one before. */
-static const struct forward *look_up(const struct vt_link_torch *torch, int64_t sequence)
-{
-	for (int64_t back = 0; torch->room && back < NODES_MAX && back <= sequence; back++) {
-		const struct forward *found = slot(torch, sequence - back);
-
-		if (!found->node || found->sequence < sequence - back)
-			continue;
-		/* A later op took its place: what made the node is not known any more. */
-		return found->sequence == sequence - back ? found : NULL;
-	}
-	return NULL;
 }
 
 /* What is known of the blocks that wait for it: whether the op they are from made a node. */
@@ -205,21 +140,6 @@ static int advance(struct vt_links *links, uint32_t process_id, struct vt_link_t
 	return r;
 }
 
-static int enter_forward(struct vt_link_torch *torch, const struct vt_op *op, uint32_t stack, uint32_t passes)
-{
-	struct forward *forward = place(torch, op->sequence, passes);
-
-	if (!forward)
-		return -VT_E_NOMEM;
-	if (forward->node && forward->sequence == op->sequence && forward->start_ns >= op->start_ns &&
-	    forward->pass == passes) {
-		forward->stack = forward->stack ? forward->stack : stack;
-		return 0;
-	}
-	*forward = (struct forward){ op->sequence, op->start_ns, op->node, stack, passes };
-	return 0;
-}
-
 /* The blocks that were allocated while the op ran take its sequence, unless an op inside had one. */
 static int give_sequence(struct vt_links *links, struct vt_link_thread *thread, struct vt_link_torch *torch,
 			 const struct vt_op *op)
@@ -259,7 +179,8 @@ static int on_forward(struct vt_links *links, uint32_t process_id, const struct 
 		stack = thread->last_stack;
 	r = advance(links, process_id, torch, op, outside);
 	if (!r)
-		r = enter_forward(torch, op, stack, process->passes);
+		r = vt_forwards_enter(&torch->forwards, &(struct vt_forward){ op->sequence, op->start_ns, op->node,
+									      stack, process->passes });
 	if (!r && !outside) {
 		const struct made made = { (uint32_t)(torch - links->torch), op->sequence };
 
@@ -280,10 +201,10 @@ static void give_line(struct vt_links *links, struct vt_link_thread *thread, con
 	size_t n = thread->made.bytes / sizeof(*list);
 
 	for (; n; n--) {
-		const struct vt_link_torch *torch = &links->torch[list[n - 1].torch];
-		struct forward *forward = slot(torch, list[n - 1].sequence);
+		struct vt_forward *forward =
+			vt_forwards_exact(&links->torch[list[n - 1].torch].forwards, list[n - 1].sequence);
 
-		if (forward->sequence != list[n - 1].sequence)
+		if (!forward)
 			continue;
 		if (forward->start_ns < node->start_ns)
 			break;
@@ -376,13 +297,13 @@ static int on_backward(struct vt_links *links, uint32_t process_id, const struct
 	struct vt_link_torch *torch = find_torch(links, process_id, op->forward_thread);
 	const struct vt_link_process *process = vt_links_process(links, process_id);
 	struct vt_link_thread *thread = vt_links_thread(links, process_id, op->thread);
-	const struct forward *forward;
+	const struct vt_forward *forward;
 
 	if (!torch || !process || !thread)
 		return -VT_E_NOMEM;
 	if (torch->any && torch->current == op->sequence)
 		settle_waiting(links, torch, VT_NODE_MADE);
-	forward = look_up(torch, op->sequence);
+	forward = vt_forwards_find(&torch->forwards, op->sequence);
 	thread->node_op = forward ? forward->node : 0;
 	thread->node_stack = forward ? forward->stack : 0;
 	thread->node_pass = process->passes;
@@ -489,6 +410,13 @@ int vt_links_op(struct vt_links *links, uint32_t process, const struct vt_op *op
 	return r < 0 ? r : end_op(links, process, op, &scope);
 }
 
+void vt_links_gap(struct vt_links *links, uint32_t process)
+{
+	for (uint32_t i = 0; i < links->torch_map.count; i++)
+		if (links->torch_map.keys[i].a == process && links->torch[i].any)
+			vt_forwards_gap(&links->torch[i].forwards, links->torch[i].current);
+}
+
 void vt_links_done(struct vt_links *links)
 {
 	for (uint32_t i = 0; i < links->thread_map.count; i++) {
@@ -498,7 +426,7 @@ void vt_links_done(struct vt_links *links)
 	}
 	for (uint32_t i = 0; i < links->torch_map.count; i++) {
 		vt_buf_done(&links->torch[i].waiting);
-		free(links->torch[i].ops);
+		vt_forwards_done(&links->torch[i].forwards);
 	}
 	vt_buf_done(&links->answers);
 	vt_idmap_done(&links->thread_map);

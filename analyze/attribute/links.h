@@ -9,16 +9,15 @@
  *
  * Op events come when ops end. A block is on its thread's list of pending ones from its allocation until the outermost
  * op around it has ended. Memory: the live set's part of that, and for each thread a table of the forward ops of the
- * current and the last pass (at most VT_LINK_OPS_MAX).
+ * current and the last pass (at most VT_FORWARDS_MAX).
  */
 #ifndef VT_ANALYZE_LINKS_H
 #define VT_ANALYZE_LINKS_H
 
+#include "analyze/attribute/forwards.h"
 #include "analyze/attribute/lives.h"
 #include "analyze/attribute/scope.h"
 #include "analyze/attribute/step_times.h"
-
-#define VT_LINK_OPS_MAX (1u << 18)
 
 /* A kernel thread. */
 struct vt_link_thread {
@@ -81,6 +80,8 @@ struct vt_links {
 /* A life began and its fields from scopes are set; the rest is filled in here, now or as ops end. */
 int vt_links_birth(struct vt_links *links, uint32_t index);
 int vt_links_op(struct vt_links *links, uint32_t process, const struct vt_op *op);
+/* For a time nothing of the process was recorded. */
+void vt_links_gap(struct vt_links *links, uint32_t process);
 /* The answer comes with the ops that end: it will be answers[*ret]. */
 int vt_links_ask(struct vt_links *links, const struct vt_link_question *question, uint32_t *ret);
 /* NULL: no memory. Valid until the next call of any function of links. */

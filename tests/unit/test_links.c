@@ -309,6 +309,31 @@ static void test_op_of_two_nodes(void **state)
 	done(&pass);
 }
 
+/* Recording was paused: what ran meanwhile may have made the nodes behind the last op that was seen. */
+static void test_gap(void **state)
+{
+	struct pass pass;
+
+	(void)state;
+	forward(t.view, 4, t.line_view);
+	forward(t.mm, 5, t.line_mm);
+	vt_builder_event(t.builder, t.process, VT_EVENT_note,
+			 &(struct vt_note){ .time_ns = ++t.now, .code = VT_note_code_GAP_BEGIN });
+	vt_builder_event(t.builder, t.process, VT_EVENT_note,
+			 &(struct vt_note){ .time_ns = ++t.now, .code = VT_note_code_GAP_END });
+	forward(t.relu, 9, t.line_grad);
+	backward(10, 0x1000);
+	backward(9, 0x2000);
+	backward(7, 0x3000);
+	backward(5, 0x4000);
+	run(&pass);
+	check_forward(0x1000, t.relu, t.line_grad);
+	check_forward(0x2000, t.relu, t.line_grad);
+	check_forward(0x3000, 0, 0);
+	check_forward(0x4000, t.mm, t.line_mm);
+	done(&pass);
+}
+
 /*
  * create_graph=True: the first backward's own ops make nodes, numbered on its thread. Those of the second one belong to
  * the line of the first forward; where Python runs inside a node, to that line.
@@ -490,7 +515,7 @@ static void test_overwritten(void **state)
 	struct pass pass;
 
 	(void)state;
-	for (int64_t i = 0; i < VT_LINK_OPS_MAX + 2; i++)
+	for (int64_t i = 0; i < VT_FORWARDS_MAX + 2; i++)
 		forward(t.mm, i, t.line_mm);
 	backward(1, 0x1000);
 	backward(2, 0x2000);
@@ -508,6 +533,7 @@ int main(void)
 		cmocka_unit_test_setup(test_open_node, begin),
 		cmocka_unit_test_setup(test_accumulate, begin),
 		cmocka_unit_test_setup(test_op_of_two_nodes, begin),
+		cmocka_unit_test_setup(test_gap, begin),
 		cmocka_unit_test_setup(test_second_backward, begin),
 		cmocka_unit_test_setup(test_second_backward_on_the_host, begin),
 		cmocka_unit_test_setup(test_pass_with_recomputation, begin),
