@@ -176,6 +176,8 @@ void vt_pf_tracks_done(struct vt_pf_tracks *tracks)
 	vt_idmap_done(&tracks->threads);
 	free(tracks->process_rows);
 	free(tracks->thread_uuids);
+	for (size_t i = 0; i < tracks->device_room; i++)
+		free(tracks->devices[i]);
 	free(tracks->devices);
 }
 
@@ -315,11 +317,20 @@ static void make_device(struct vt_pf_tracks *tracks, struct vt_pf_device_tracks 
 const struct vt_pf_device_tracks *vt_pf_tracks_device(struct vt_pf_tracks *tracks, const struct vt_device *state,
 						      uint32_t device, const char *model)
 {
-	if (vt_array_reach((void **)&tracks->devices, &tracks->device_room, device, sizeof(*tracks->devices)) < 0) {
+	struct vt_pf_device_tracks **rows;
+
+	if (vt_array_reach((void **)&tracks->devices, &tracks->device_room, device,
+			   sizeof(struct vt_pf_device_tracks *)) < 0) {
 		tracks->sequence->output->failed = true;
 		return NULL;
 	}
-	if (!tracks->devices[device].group)
-		make_device(tracks, &tracks->devices[device], state, model);
-	return &tracks->devices[device];
+	rows = &tracks->devices[device];
+	if (*rows)
+		return *rows;
+	*rows = calloc(1, sizeof(**rows));
+	if (*rows)
+		make_device(tracks, *rows, state, model);
+	else
+		tracks->sequence->output->failed = true;
+	return *rows;
 }

@@ -48,7 +48,7 @@ struct vt_pf_tracks {
 	struct vt_idmap threads; /* (process, tid, 0) */
 	uint64_t *thread_uuids;
 	size_t thread_room;
-	struct vt_pf_device_tracks *devices; /* by index of the replay */
+	struct vt_pf_device_tracks **devices; /* by index of the replay; they stay where they are */
 	size_t device_room;
 };
 
