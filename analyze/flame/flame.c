@@ -264,11 +264,14 @@ uint32_t *vt_flame_order(const struct vt_flame *flame)
 	uint32_t n = flame->nodes.count, out = 0, depth = 0;
 	uint32_t *order = malloc(4 * ((size_t)n + 1) * sizeof(*order));
 	/* Children of a node as a chain, by first sight: nodes come after their parents. */
-	uint32_t *first = order + n, *next = first + n, *waiting = next + n;
+	uint32_t *first, *next, *waiting;
 	uint32_t roots = VT_IDMAP_NONE;
 
 	if (!order)
 		return NULL;
+	first = order + n;
+	next = first + n;
+	waiting = next + n;
 	for (uint32_t i = 0; i < n; i++)
 		first[i] = VT_IDMAP_NONE;
 	for (uint32_t i = n; i-- > 0;) {

@@ -325,12 +325,12 @@ const struct vt_pf_device_tracks *vt_pf_tracks_device(struct vt_pf_tracks *track
 		return NULL;
 	}
 	rows = &tracks->devices[device];
-	if (*rows)
-		return *rows;
-	*rows = calloc(1, sizeof(**rows));
-	if (*rows)
-		make_device(tracks, *rows, state, model);
-	else
-		tracks->sequence->output->failed = true;
+	if (!*rows) {
+		*rows = calloc(1, sizeof(**rows));
+		if (*rows)
+			make_device(tracks, *rows, state, model);
+		else
+			tracks->sequence->output->failed = true;
+	}
 	return *rows;
 }

@@ -75,7 +75,7 @@ static void print_bands(const struct vt_timeline_by *rows, const struct vt_scree
 {
 	const struct vt_page *page = rows->page;
 	const struct vt_page_kind *kind = &page->series.kinds[rows->by];
-	struct band bands[VT_PAGE_SERIES_MAX];
+	struct band bands[VT_PAGE_SERIES_MAX] = { { .name = "" } };
 	size_t count = 0;
 
 	for (unsigned i = 0; i < kind->count; i++) {
