@@ -151,11 +151,12 @@ static inline uint64_t vt_shm_file_bytes(void)
 					      * exec in the same process <pid>-<start ticks>.1.ring and so on */
 /* A file of this name in the session directory: processes that begin now begin with control = 1. */
 #define VT_SESSION_PAUSED "paused"
-#define VT_ENV_HOST "VRAMTRACE_HOST"	   /* "1": host (CPU) tensors too */
-#define VT_ENV_STACKS "VRAMTRACE_STACKS"   /* comma list: python, none */
-#define VT_ENV_OPS "VRAMTRACE_OPS"	   /* "0": no op capture */
-#define VT_ENV_KERNELS "VRAMTRACE_KERNELS" /* "1": kernels, copies, launches and waits too */
-#define VT_ENV_CUPTI "VRAMTRACE_CUPTI"	   /* "0": never touch CUPTI; else a path of libcupti to prefer */
-#define VT_ENV_DEBUG "VRAMTRACE_DEBUG"	   /* path of a file the agent may append its complaints to */
+#define VT_ENV_HOST "VRAMTRACE_HOST"	       /* "1": host (CPU) tensors too */
+#define VT_ENV_STACKS "VRAMTRACE_STACKS"       /* comma list: python, none */
+#define VT_ENV_OPS "VRAMTRACE_OPS"	       /* "0": no op capture */
+#define VT_ENV_KERNELS "VRAMTRACE_KERNELS"     /* "1": kernels, copies, launches and waits too */
+#define VT_ENV_CUPTI "VRAMTRACE_CUPTI"	       /* "0": never touch CUPTI; else a path of libcupti to prefer */
+#define VT_ENV_REQUESTED "VRAMTRACE_REQUESTED" /* "0": the allocator's own objects stay untouched: no bytes asked for */
+#define VT_ENV_DEBUG "VRAMTRACE_DEBUG"	       /* path of a file the agent may append its complaints to */
 
 #endif

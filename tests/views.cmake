@@ -2,7 +2,7 @@
 if(NOT TARGET PkgConfig::CMOCKA)
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
-foreach(stem views_groups views_libraries views_parts views_rules views_segments views_space)
+foreach(stem replay_requested views_groups views_libraries views_parts views_rules views_segments views_space)
   add_executable(test_${stem} unit/test_${stem}.c unit/array_cursor.c)
   target_link_libraries(test_${stem} PRIVATE vt_analyze PkgConfig::CMOCKA)
   add_test(NAME unit.${stem} COMMAND test_${stem})
@@ -36,6 +36,7 @@ if(NOT VT_SANITIZE)
   # What the GPU tests compare with torch.profiler can be compared on the host too.
   add_test(NAME e2e.op_truth COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/device/attrib.py
     $<TARGET_FILE_DIR:vramtrace> --device cpu --only ops --out ${CMAKE_CURRENT_BINARY_DIR})
+  add_test(NAME e2e.requested COMMAND ${VT_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/requested.py $<TARGET_FILE:vramtrace>)
   set_tests_properties(e2e.ops_key_averages e2e.categories e2e.links e2e.modules e2e.stack_truth e2e.op_truth e2e.compiled
     PROPERTIES SKIP_RETURN_CODE 77)
 endif()

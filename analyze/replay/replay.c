@@ -127,6 +127,10 @@ static void close_block(struct vt_device *device, const struct vt_block *block)
 {
 	device->live_blocks--;
 	device->allocated_bytes -= block->size_bytes;
+	if (block->requested_bytes)
+		device->requested_bytes -= block->requested_bytes;
+	else
+		device->unrequested_bytes -= block->size_bytes;
 }
 
 /* A block begins. The totals of its device are those after the event; peak: they are the highest so far. */
@@ -146,6 +150,12 @@ static int begin_block(struct vt_replay *replay, const struct vt_item *item, str
 	device->allocated_total_bytes += block->size_bytes;
 	device->live_blocks++;
 	device->allocated_bytes += block->size_bytes;
+	if (block->requested_bytes)
+		device->requested_bytes += block->requested_bytes;
+	else
+		device->unrequested_bytes += block->size_bytes;
+	if (device->requested_bytes > device->peak_requested_bytes)
+		device->peak_requested_bytes = device->requested_bytes;
 	if (VT_UNLIKELY(r == 1)) {
 		close_block(device, &old);
 		device->replaced_blocks++;
@@ -261,7 +271,11 @@ static int on_tensor(struct vt_replay *replay, const struct vt_item *item, struc
 		.thread = tensor->thread,
 		.op = tensor->op,
 		.stack = tensor->stack,
+		.stream = tensor->stream,
 	};
+
+	if (tensor->slack_bytes && tensor->slack_bytes <= block.size_bytes)
+		block.requested_bytes = block.size_bytes - (tensor->slack_bytes - 1);
 
 	return begin_block(replay, item, &block, peak, err);
 }

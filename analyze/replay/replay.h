@@ -25,8 +25,10 @@ struct vt_block {
 	uint64_t serial; /* counts allocations over the whole trace, from 1 */
 	uint32_t device; /* index into the replay's devices */
 	uint32_t thread;
-	uint32_t op;	/* op_node of the allocating op */
-	uint32_t stack; /* Python stack of the allocation */
+	uint32_t op;		  /* op_node of the allocating op */
+	uint32_t stack;		  /* Python stack of the allocation */
+	uint64_t requested_bytes; /* what was asked for, before rounding; 0: not known */
+	uint64_t stream;	  /* c10::StreamId of the allocation, plus 1; 0: not known */
 };
 
 /* The state of one (process, device type, device) after the events so far. */
@@ -42,7 +44,10 @@ struct vt_device {
 	uint64_t peak_allocated_ns;
 	uint64_t peak_reserved_bytes; /* [reserved_bytes.all.peak] */
 	uint64_t peak_reserved_ns;
-	uint64_t allocs; /* [allocation.all.allocated] */
+	uint64_t requested_bytes;      /* of the live blocks whose request is known [requested_bytes.all.current] */
+	uint64_t peak_requested_bytes; /* [requested_bytes.all.peak], where all are known */
+	uint64_t unrequested_bytes;    /* of the live blocks whose request is not known */
+	uint64_t allocs;	       /* [allocation.all.allocated] */
 	uint64_t frees;
 	uint64_t allocated_total_bytes; /* [allocated_bytes.all.allocated] */
 	uint64_t freed_total_bytes;

@@ -111,6 +111,10 @@ static void put_device_levels(struct rows *rows, const struct vt_levels *levels)
 	put_reserved(rows, levels);
 	put_level(rows, level("Allocated by PyTorch", "allocated", levels->allocated_bytes), "reserved but unallocated",
 		  "unallocated");
+	if (levels->requested_bytes)
+		put_level(rows, level("Requested by the program", "requested", levels->requested_bytes),
+			  levels->unrequested_bytes ? "rounding, and blocks whose request is not known" : "rounding",
+			  levels->unrequested_bytes ? "rounding_or_not_known" : "rounding");
 }
 
 unsigned vt_levels_rows(const struct vt_levels *levels, struct vt_level_row rows[VT_LEVEL_ROWS_MAX])
@@ -182,6 +186,8 @@ static struct vt_levels with_state(struct vt_levels levels, const struct vt_devi
 	levels.reserved_bytes = state->reserved_bytes;
 	levels.allocated_bytes = state->reported_bytes;
 	levels.known_bytes = state->allocated_bytes;
+	levels.requested_bytes = state->requested_bytes;
+	levels.unrequested_bytes = state->unrequested_bytes;
 	return levels;
 }
 

@@ -1,7 +1,7 @@
 /*
  * levels.h - the levels of memory of one device at one moment, and a name for every byte between two of them.
  *
- *   device total >= used by all processes >= this process >= allocated from the driver >= reserved >= allocated
+ *   device total >= used by all processes >= this process >= allocated from the driver >= reserved >= allocated >= requested
  *
  * A level that the trace does not know is left out of the sum and shown as "not captured". The rows' gaps always add up
  * to the highest level known; a lower level that is higher than the one above it (figures read at different moments)
@@ -26,7 +26,9 @@ struct vt_levels {
 	bool has_tensors;
 	bool is_host;
 	uint64_t reserved_bytes, allocated_bytes;
-	uint64_t known_bytes; /* of allocated_bytes: blocks whose allocation is in the trace */
+	uint64_t known_bytes;	    /* of allocated_bytes: blocks whose allocation is in the trace */
+	uint64_t requested_bytes;   /* asked for, before rounding, of the blocks where that is known; 0: of none */
+	uint64_t unrequested_bytes; /* of known_bytes: blocks where it is not */
 };
 
 enum vt_level_kind { VT_LEVEL, VT_LEVEL_GAP };
@@ -39,7 +41,7 @@ struct vt_level_row {
 	bool known;
 };
 
-#define VT_LEVEL_ROWS_MAX 12
+#define VT_LEVEL_ROWS_MAX 14
 
 /* Fills rows from the widest level to the narrowest, each gap before the level below it; returns how many. */
 unsigned vt_levels_rows(const struct vt_levels *levels, struct vt_level_row rows[VT_LEVEL_ROWS_MAX]);

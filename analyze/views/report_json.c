@@ -73,6 +73,10 @@ static void put_state(const struct vt_report *report, struct vt_json *json, cons
 	put_known(json, "reserved_bytes", tensors && !levels->is_host, levels->reserved_bytes);
 	put_known(json, "allocated_bytes", tensors, levels->allocated_bytes);
 	put_known(json, "peak_allocated_bytes", tensors, state->peak_allocated_bytes);
+	put_known(json, "requested_bytes", levels->requested_bytes && !levels->unrequested_bytes,
+		  levels->requested_bytes);
+	put_known(json, "peak_requested_bytes", levels->requested_bytes && !levels->unrequested_bytes,
+		  state->peak_requested_bytes);
 	put_known(json, "peak_time_ns", tensors, vt_session_relative_ns(report->session, state->peak_allocated_ns));
 	put_known(json, "peak_reserved_bytes", tensors && !levels->is_host, state->peak_reserved_bytes);
 	put_known(json, "peak_driver_bytes", levels->has_driver, state->peak_driver_bytes);

@@ -15,6 +15,7 @@
 #include "capture/agent/loader.h"
 #include "capture/agent/oom.h"
 #include "capture/agent/state.h"
+#include "capture/agent/torch_allocator.h"
 
 typedef void report_fn(void *address, int64_t size, size_t allocated, size_t reserved, uint16_t device);
 typedef void oom_fn(int64_t size, size_t allocated, size_t reserved, uint16_t device);
@@ -128,6 +129,9 @@ static void record_tensor(void *address, int64_t size, size_t allocated, size_t 
 		record->time_ns = vt_agent_now(thread);
 		record->address = (uintptr_t)address;
 		record->size_bytes = size;
+		record->slack_bytes = size > 0 ? vt_allocator_take_slack((uint64_t)size) : 0;
+		record->stream =
+			device_type(device) == VT_device_type_CUDA ? vt_allocator_stream(device_index(device)) : 0;
 		record->allocated_bytes = allocated;
 		record->reserved_bytes = reserved;
 		record->thread = thread->tid;
@@ -151,6 +155,8 @@ static void record_oom(int64_t size, size_t allocated, size_t reserved, uint16_t
 
 	if (!thread)
 		return;
+	/* The request ends here, by an exception. */
+	(void)vt_allocator_take_slack(0);
 	facts.context = vt_agent_context(thread);
 	vt_oom_write(thread, &facts);
 	vt_agent_leave(thread);

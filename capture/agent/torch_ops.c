@@ -19,6 +19,7 @@
 #include "capture/agent/python_stack.h"
 #include "capture/agent/record_function.h"
 #include "capture/agent/state.h"
+#include "capture/agent/torch_allocator.h"
 
 /* How often torch is looked for by events that need it before it counts as absent. */
 #define TRIES_MAX 8u
@@ -245,6 +246,7 @@ void vt_torch_attach(struct vt_thread *thread)
 		return;
 	}
 	note_torch(thread, symbol);
+	vt_allocator_attach(thread);
 	why = vt_config.ops ? ensure_registered(library) : "switched off by VRAMTRACE_OPS=0";
 	if (why)
 		vt_agent_note(thread, VT_note_code_TORCH_OPS_OFF, 0, why);

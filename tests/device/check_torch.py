@@ -59,6 +59,10 @@ def check_stats(check, report, truth):
     words = dict(CURRENT, **COUNTS) if truth["backend"] == "native" else CURRENT
     for theirs, ours in words.items():
         check.equal(theirs, device.get(ours), stats.get(theirs))
+    for kind in ("current", "peak") if truth["backend"] == "native" else ():
+        theirs = "requested_bytes.all." + kind
+        if theirs in stats:
+            check.equal(theirs, device.get("peak_requested_bytes" if kind == "peak" else "requested_bytes"), stats[theirs])
     check.equal("mem_get_info total", device.get("total_bytes"), truth["total_bytes"])
 
 
