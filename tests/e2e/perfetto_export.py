@@ -381,7 +381,7 @@ def main():
                 subprocess.run([source, path], check=True)
             for detail in ("normal",) if "h200" in path else ("low", "normal", "full"):
                 check(vramtrace, path, detail, folder)
-            if "h200_leak" in path:
+            if "h200_train" in path:
                 check_sizes(vramtrace, path, folder)
     if failures:
         sys.exit(1)
