@@ -2,7 +2,7 @@
 if(NOT TARGET PkgConfig::CMOCKA)
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
-foreach(stem replay_requested views_groups views_libraries views_parts views_rules views_segments views_space)
+foreach(stem replay_requested views_groups views_libraries views_parts views_rules views_segments views_space simulate)
   add_executable(test_${stem} unit/test_${stem}.c unit/array_cursor.c)
   target_link_libraries(test_${stem} PRIVATE vt_analyze PkgConfig::CMOCKA)
   add_test(NAME unit.${stem} COMMAND test_${stem})
