@@ -10,15 +10,17 @@
 static const struct vt_usage usage = {
 	.command = "simulate",
 	.operands = "FILE",
-	.summary = "Replays what a run asked of PyTorch's allocator under other settings, or on a device of another size.",
-	.details =
-		"The model follows PyTorch 2.11's caching allocator: rounding, pools, best fit, splitting, garbage collection,\n"
-		"retries, expandable segments. The recorded settings are replayed too, and compared with the recording.\n"
-		"backend:cudaMallocAsync is an estimate: how the driver places blocks is not published.\n\n"
-		"Examples:\n"
-		"  vramtrace simulate run.vramtrace\n"
-		"  vramtrace simulate --sweep --capacity 40GiB run.vramtrace\n"
-		"  vramtrace simulate --conf 'max_split_size_mb:256;expandable_segments:True' run.vramtrace",
+	.summary =
+		"Replays what a run asked of PyTorch's allocator under other settings, or on a device of another size.",
+	.details = "The model follows PyTorch 2.11's caching allocator: rounding, pools, best fit, splitting, garbage "
+		   "collection,\n"
+		   "retries, expandable segments. The recorded settings are replayed too, and compared with the "
+		   "recording.\n"
+		   "backend:cudaMallocAsync is an estimate: how the driver places blocks is not published.\n\n"
+		   "Examples:\n"
+		   "  vramtrace simulate run.vramtrace\n"
+		   "  vramtrace simulate --sweep --capacity 40GiB run.vramtrace\n"
+		   "  vramtrace simulate --conf 'max_split_size_mb:256;expandable_segments:True' run.vramtrace",
 };
 
 static int run(const char *path, const struct vt_common_options *common, const struct vt_simulate_options *options,
@@ -51,7 +53,8 @@ int vt_command_simulate(int argc, char **argv)
 		{ "capacity", 0, VT_OPTION_BYTES, &options.capacity_bytes, "BYTES", "on a device of this size" },
 		{ "recorded", 0, VT_OPTION_STRING, &options.recorded, "CONF", "settings that the recorded run had" },
 		{ "fail-on", 0, VT_OPTION_STRING, &fail_on, "WHAT",
-		  "exit with 1 if a policy runs out of memory (oom) or the model differs from the recording (differs)" },
+		  "exit with 1 if a policy runs out of memory (oom) or the model differs from the recording "
+		  "(differs)" },
 		{ 0 },
 	};
 	struct vt_err err = { .code = VT_E_OK };

@@ -81,8 +81,7 @@ static int insert_hole(struct vt_addresses *addresses, size_t at, struct vt_rang
 static void drop_hole(struct vt_addresses *addresses, size_t at)
 {
 	addresses->nholes--;
-	memmove(&addresses->holes[at], &addresses->holes[at + 1],
-		sizeof(*addresses->holes) * (addresses->nholes - at));
+	memmove(&addresses->holes[at], &addresses->holes[at + 1], sizeof(*addresses->holes) * (addresses->nholes - at));
 }
 
 /* A freed range joins the holes beside it. */

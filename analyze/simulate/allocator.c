@@ -28,8 +28,8 @@ int vt_allocator_new(struct vt_allocator **ret, const struct vt_alloc_settings *
 	struct vt_allocator *allocator = calloc(1, sizeof(*allocator));
 
 	*ret = allocator;
-	if (!allocator || vt_array_reach((void **)&allocator->blocks, &allocator->blocks_room, 64,
-					 sizeof(*allocator->blocks)) < 0)
+	if (!allocator ||
+	    vt_array_reach((void **)&allocator->blocks, &allocator->blocks_room, 64, sizeof(*allocator->blocks)) < 0)
 		return vt_err_set(err, VT_E_NOMEM, "no memory for a model of the allocator");
 	allocator->settings = *settings;
 	if (settings->async_backend)
@@ -87,8 +87,8 @@ int vt_model_block_new(struct vt_allocator *allocator, const struct vt_model_blo
 		allocator->spare = allocator->blocks[index].next;
 	} else {
 		if (VT_UNLIKELY(allocator->nblocks == UINT32_MAX ||
-				vt_array_reach((void **)&allocator->blocks, &allocator->blocks_room,
-					       allocator->nblocks, sizeof(*allocator->blocks)) < 0))
+				vt_array_reach((void **)&allocator->blocks, &allocator->blocks_room, allocator->nblocks,
+					       sizeof(*allocator->blocks)) < 0))
 			return -VT_E_NOMEM;
 		index = (uint32_t)allocator->nblocks++;
 	}
@@ -219,9 +219,8 @@ static int find_set(struct vt_allocator *allocator, uint64_t stream, uint32_t po
 			*ret = allocator->last_set = i;
 			return 0;
 		}
-	if (pools_reach(allocator, pool) < 0 ||
-	    vt_array_reach((void **)&allocator->sets, &allocator->sets_room, allocator->nsets,
-			   sizeof(*allocator->sets)) < 0)
+	if (pools_reach(allocator, pool) < 0 || vt_array_reach((void **)&allocator->sets, &allocator->sets_room,
+							       allocator->nsets, sizeof(*allocator->sets)) < 0)
 		return -VT_E_NOMEM;
 	*ret = allocator->last_set = (uint32_t)allocator->nsets;
 	allocator->sets[allocator->nsets++] = (struct vt_free_set){ .stream = stream, .pool = pool };

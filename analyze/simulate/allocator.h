@@ -22,11 +22,11 @@ struct vt_alloc_stats {
 	uint64_t active_bytes;				/* and those that wait for a stream */
 	uint64_t requested_bytes, peak_requested_bytes;
 	uint64_t reserved_bytes, peak_reserved_bytes;
-	uint64_t segments, peak_segments;    /* expandable ones are not counted, as there */
+	uint64_t segments, peak_segments;     /* expandable ones are not counted, as there */
 	uint64_t device_allocs, device_frees; /* [num_device_alloc, num_device_free] */
-	uint64_t retries;		     /* [num_alloc_retries] */
-	uint64_t ooms;			     /* [num_ooms] */
-	uint64_t inactive_split_bytes;	     /* free, in segments that are not wholly free */
+	uint64_t retries;		      /* [num_alloc_retries] */
+	uint64_t ooms;			      /* [num_ooms] */
+	uint64_t inactive_split_bytes;	      /* free, in segments that are not wholly free */
 	uint64_t allocs;
 };
 

@@ -51,8 +51,8 @@ static const char *check_set(const struct vt_allocator *allocator, uint32_t set,
 		if (state == VT_STATE_FREE ? entry->major != block->bytes || entry->minor != block->address
 					   : entry->major != block->address)
 			return "a set's key is not the block's";
-		if (last && (last->major > entry->major ||
-			     (last->major == entry->major && last->minor >= entry->minor)))
+		if (last &&
+		    (last->major > entry->major || (last->major == entry->major && last->minor >= entry->minor)))
 			return "a set is out of order";
 		last = entry;
 		++*entries;

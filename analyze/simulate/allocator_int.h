@@ -58,7 +58,7 @@ struct vt_allocator {
 	uint32_t spare; /* head of the list of unused blocks, by next */
 	struct vt_free_set *sets;
 	size_t nsets, sets_room;
-	uint32_t last_set; /* the last look-up */
+	uint32_t last_set;	     /* the last look-up */
 	struct vt_model_pool *pools; /* small and large of pool 0, then of 1, ... */
 	size_t npools, pools_room;
 	struct vt_expandable *expandables;

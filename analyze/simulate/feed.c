@@ -170,13 +170,14 @@ static int on_alloc(void *self, const struct vt_replay *replay, const struct vt_
 	device->quality.allocs++;
 	device->quality.requested_known += block->requested_bytes != 0;
 	device->quality.stream_known |= block->stream != 0;
-	if (stream_number(device, block->stream, &event.stream) < 0 || take_slot(device, block->address, &event.slot) < 0)
+	if (stream_number(device, block->stream, &event.stream) < 0 ||
+	    take_slot(device, block->address, &event.slot) < 0)
 		return no_memory(err);
 	return push(device, &event, err);
 }
 
-static int on_free(void *self, const struct vt_replay *replay, const struct vt_item *item,
-		   const struct vt_block *block, struct vt_err *err)
+static int on_free(void *self, const struct vt_replay *replay, const struct vt_item *item, const struct vt_block *block,
+		   struct vt_err *err)
 {
 	struct vt_feed_event event = { .kind = VT_FEED_FREE,
 				       .time_ns = item->time_ns,

@@ -23,8 +23,9 @@ enum vt_feed_kind {
 
 struct vt_feed_event {
 	uint64_t time_ns;
-	uint64_t bytes;	  /* ALLOC, OOM: asked; SEGMENT, RESERVE: given; DEVICE: capacity */
-	uint64_t address; /* ALLOC: of the recorded block; SEGMENT, RESERVE; DEVICE: bytes this process holds otherwise */
+	uint64_t bytes; /* ALLOC, OOM: asked; SEGMENT, RESERVE: given; DEVICE: capacity */
+	uint64_t
+		address; /* ALLOC: of the recorded block; SEGMENT, RESERVE; DEVICE: bytes this process holds otherwise */
 	union {
 		uint64_t stream;       /* ALLOC, OOM: small numbers, in order of appearance */
 		uint64_t others_bytes; /* DEVICE: held by other processes */

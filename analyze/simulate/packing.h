@@ -26,7 +26,7 @@ struct vt_packing {
 	uint64_t live_bytes, peak_live_bytes;
 	struct vt_packed_life *lives;
 	size_t nlives, lives_room;
-	uint32_t *open; /* by slot: index into lives + 1 */
+	uint32_t *open;	 /* by slot: index into lives + 1 */
 	uint64_t *sizes; /* by slot */
 	size_t open_room, sizes_room;
 	bool too_many; /* blocks: lives are no longer kept */

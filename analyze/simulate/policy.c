@@ -137,7 +137,8 @@ static int take_one(struct vt_policy *policy, const struct vt_feed_event *event)
 	case VT_FEED_SEGMENT:
 		return policy->recorded ? vt_addresses_hint(vt_allocator_addresses(policy->allocator), range) : 0;
 	case VT_FEED_RESERVE:
-		return policy->recorded ? vt_addresses_hint_reserve(vt_allocator_addresses(policy->allocator), range) : 0;
+		return policy->recorded ? vt_addresses_hint_reserve(vt_allocator_addresses(policy->allocator), range)
+					: 0;
 	default:
 		return 0;
 	}

@@ -9,10 +9,10 @@
 
 /* How the model of the recorded settings compares with the recording, request by request. */
 struct vt_policy_agreement {
-	uint64_t compared;		  /* totals after a request */
-	uint64_t reserved_differs;	  /* of those, where the reserved bytes were others */
-	uint64_t blocks, elsewhere;	  /* blocks, and those at another address or of another size */
-	uint64_t first_differs_ns;	  /* 0: never */
+	uint64_t compared;		    /* totals after a request */
+	uint64_t reserved_differs;	    /* of those, where the reserved bytes were others */
+	uint64_t blocks, elsewhere;	    /* blocks, and those at another address or of another size */
+	uint64_t first_differs_ns;	    /* 0: never */
 	uint64_t ooms_matched, ooms_missed; /* recorded errors that the model has too, or not */
 };
 

@@ -89,11 +89,10 @@ static int take_roundup(const char *value, uint32_t classes[VT_ROUNDUP_CLASSES])
 		bool rest = value[1] == '>';
 		uint64_t mib = rest ? 0 : strtoull(value + 1, &end, 10);
 		unsigned class = rest ? last : roundup_class(mib * MIB);
+		const char *colon = rest ? value + 2 : end;
 
-		if (rest)
-			end = (char *)(uintptr_t)(value + 2);
-		if (*end != ':' || (!rest && (mib == 0 || (mib & (mib - 1)))) ||
-		    take_divisions(end + 1, &end, &divisions) < 0 || (*end != ',' && *end != ']'))
+		if (*colon != ':' || (!rest && (mib == 0 || (mib & (mib - 1)))) ||
+		    take_divisions(colon + 1, &end, &divisions) < 0 || (*end != ',' && *end != ']'))
 			return -VT_E_USAGE;
 		for (unsigned i = first ? 0 : class; i <= class; i++)
 			classes[i] = divisions;
@@ -169,7 +168,8 @@ int vt_alloc_settings_parse(struct vt_alloc_settings *ret, const char *text, str
 		text += length + (text[length] == ',');
 	}
 	if (ret->max_split_bytes < ret->large_segment_bytes)
-		return vt_err_set(err, VT_E_USAGE, "max_split_size_mb must not be below large_segment_size_mb (%" PRIu64 ")",
+		return vt_err_set(err, VT_E_USAGE,
+				  "max_split_size_mb must not be below large_segment_size_mb (%" PRIu64 ")",
 				  ret->large_segment_bytes / MIB);
 	/* As PyTorch does: a fraction of 1 is no limit. */
 	if (ret->fraction >= 1)

@@ -18,11 +18,11 @@
 struct vt_alloc_settings {
 	bool async_backend; /* backend:cudaMallocAsync */
 	bool expandable;
-	uint64_t max_split_bytes;	  /* UINT64_MAX: no limit */
-	uint64_t max_non_split_bytes;	  /* how much larger than asked an oversize block may be */
-	uint64_t large_segment_bytes;	  /* of a segment for requests from 1 to 10 MiB, and an expandable one's page */
-	double gc_threshold;		  /* 0: off */
-	double fraction;		  /* of the device's memory that may be reserved; 0: no limit */
+	uint64_t max_split_bytes;     /* UINT64_MAX: no limit */
+	uint64_t max_non_split_bytes; /* how much larger than asked an oversize block may be */
+	uint64_t large_segment_bytes; /* of a segment for requests from 1 to 10 MiB, and an expandable one's page */
+	double gc_threshold;	      /* 0: off */
+	double fraction;	      /* of the device's memory that may be reserved; 0: no limit */
 	uint32_t roundup[VT_ROUNDUP_CLASSES]; /* by power of two from 1 MiB to 32 GiB and above; 0 or 1: off */
 };
 

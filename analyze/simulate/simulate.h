@@ -22,7 +22,7 @@ struct vt_simulate_options {
 
 struct vt_simulated_device {
 	struct vt_simulate *report;
-	uint32_t device; /* index into the replay's devices */
+	uint32_t device;				     /* index into the replay's devices */
 	struct vt_policy policies[VT_SIMULATE_POLICIES_MAX]; /* the first: the recorded settings */
 	unsigned npolicies;
 	struct vt_packing packing;

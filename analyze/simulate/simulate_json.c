@@ -48,8 +48,7 @@ static void put_agreement(struct vt_json *json, const struct vt_policy *policy)
 	vt_json_object_end(json);
 }
 
-static void put_device(const struct vt_simulate *report, struct vt_json *json,
-		       const struct vt_simulated_device *device)
+static void put_device(const struct vt_simulate *report, struct vt_json *json, const struct vt_simulated_device *device)
 {
 	const struct vt_session *session = report->session;
 	const struct vt_device *state = vt_replay_device(session->replay, device->device);

@@ -16,10 +16,11 @@ static void print_agreement(const struct vt_screen *screen, const struct vt_sess
 	(void)vt_format_count(totals, agreement->compared);
 	(void)vt_format_count(ooms, agreement->ooms_matched);
 	if (vt_policy_agrees(policy)) {
-		vt_screen_text(screen, 0,
-			       "The model of the recorded settings equals the recording: %s of %s blocks at the recorded "
-			       "address, the reserved bytes after each of %s requests, %s out-of-memory errors.",
-			       blocks, blocks, totals, ooms);
+		vt_screen_text(
+			screen, 0,
+			"The model of the recorded settings equals the recording: %s of %s blocks at the recorded "
+			"address, the reserved bytes after each of %s requests, %s out-of-memory errors.",
+			blocks, blocks, totals, ooms);
 		return;
 	}
 	vt_screen_text(screen, 0,
@@ -35,14 +36,15 @@ static void print_quality(const struct vt_screen *screen, const struct vt_feed_q
 {
 	char count[VT_FORMAT_MAX];
 
-	vt_screen_text(screen, 0,
-		       "Assumed: %s%sa freed block can be used again at once; private pools of CUDA graphs are not told "
-		       "apart.",
-		       quality->requested_known == quality->allocs
-			       ? ""
-			       : "requests of the size of the recorded blocks where what was asked is not captured (rounded, "
-				 "up to 1 MiB more); ",
-		       quality->stream_known ? "" : "one stream; ");
+	vt_screen_text(
+		screen, 0,
+		"Assumed: %s%sa freed block can be used again at once; private pools of CUDA graphs are not told "
+		"apart.",
+		quality->requested_known == quality->allocs
+			? ""
+			: "requests of the size of the recorded blocks where what was asked is not captured (rounded, "
+			  "up to 1 MiB more); ",
+		quality->stream_known ? "" : "one stream; ");
 	if (quality->unknown_frees)
 		vt_screen_text(screen, 0, "%s frees of blocks whose allocation is not in the trace are left out.",
 			       vt_format_count(count, quality->unknown_frees));
@@ -53,11 +55,11 @@ static void outcome(struct vt_table *table, const struct vt_session *session, co
 	char at[VT_FORMAT_MAX];
 
 	if (policy->died)
-		vt_table_cell(table, "out of memory at %s", vt_session_time(session, at, policy->died_ns));
+		vt_table_cell(table, "OOM at %s", vt_session_time(session, at, policy->died_ns));
 	else if (policy->agreement.ooms_matched)
-		vt_table_cell(table, "out of memory as recorded");
+		vt_table_cell(table, "OOM as recorded");
 	else
-		vt_table_cell(table, "%s", policy->saved ? "served what failed" : "served all");
+		vt_table_cell(table, "%s", policy->saved ? "no OOM" : "ok");
 }
 
 static int print_table(const struct vt_screen *screen, const struct vt_simulated_device *device, uint64_t top)

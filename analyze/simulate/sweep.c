@@ -64,8 +64,7 @@ static int add(struct vt_simulated_device *device, const char *conf, struct vt_e
 		return r;
 	if (device->npolicies == VT_SIMULATE_POLICIES_MAX)
 		return vt_err_set(err, VT_E_USAGE, "more than %d settings at once", VT_SIMULATE_POLICIES_MAX);
-	*policy = (struct vt_policy){ .settings = settings,
-				      .capacity_bytes = device->report->options.capacity_bytes };
+	*policy = (struct vt_policy){ .settings = settings, .capacity_bytes = device->report->options.capacity_bytes };
 	vt_alloc_settings_text(text, &settings);
 	(void)snprintf(policy->name, sizeof(policy->name), "%.*s", VT_POLICY_NAME_MAX - 1,
 		       *text ? text : "(the defaults)");
@@ -109,7 +108,7 @@ int vt_simulate_add_policies(struct vt_simulated_device *device, struct vt_err *
 
 static int compare(const void *a, const void *b, void *arg)
 {
-	const struct vt_simulated_device *device = arg;
+	const struct vt_simulated_device *device = *(const struct vt_simulated_device **)arg;
 	unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
 	const struct vt_policy *p = &device->policies[x], *q = &device->policies[y];
 	const struct vt_alloc_stats *s = vt_allocator_stats(p->allocator), *t = vt_allocator_stats(q->allocator);
@@ -130,6 +129,5 @@ void vt_simulate_rank(const struct vt_simulated_device *device, unsigned order[V
 {
 	for (unsigned i = 0; i < device->npolicies; i++)
 		order[i] = i;
-	/* qsort_r takes its argument without const. */
-	qsort_r(order, device->npolicies, sizeof(*order), compare, (void *)(uintptr_t)device);
+	qsort_r(order, device->npolicies, sizeof(*order), compare, &device);
 }

@@ -71,12 +71,11 @@ static void test_rounding(void **state)
 	assert_int_equal(vt_alloc_round(&settings, 1200 * KIB), 1280 * KIB);
 	assert_int_equal(vt_alloc_round(&settings, 1024 * KIB), 1024 * KIB);
 	assert_int_equal(vt_alloc_round(&settings, 1500), 1536); /* not above 512 x divisions */
-	assert_int_equal(
-		vt_alloc_settings_parse(&settings,
-					"expandable_segments:True, roundup_power2_divisions:[256:1,512:2,>:8],"
-					"max_split_size_mb:128",
-					&err),
-		0);
+	assert_int_equal(vt_alloc_settings_parse(&settings,
+						 "expandable_segments:True, roundup_power2_divisions:[256:1,512:2,>:8],"
+						 "max_split_size_mb:128",
+						 &err),
+			 0);
 	assert_int_equal(settings.roundup[0], 1);
 	assert_int_equal(settings.roundup[8], 1);
 	assert_int_equal(settings.roundup[10], 8);
@@ -95,7 +94,7 @@ static void test_native(void **state)
 	const struct vt_alloc_stats *stats = vt_allocator_stats(a);
 
 	(void)state;
-	assert_int_equal(take(a, 1, 5 * MIB, 0), 0); /* of 20 MiB */
+	assert_int_equal(take(a, 1, 5 * MIB, 0), 0);		  /* of 20 MiB */
 	assert_int_equal(take(a, 2, 14 * MIB + 512 * KIB, 0), 0); /* leaves 512 KiB, not split off */
 	assert_int_equal(stats->reserved_bytes, 20 * MIB);
 	assert_int_equal(block(a, 2).bytes, 15 * MIB);
@@ -215,8 +214,12 @@ static uint64_t next_random(uint64_t *seed)
 static void test_random(void **state)
 {
 	static const char *const confs[] = {
-		"", "expandable_segments:True", "max_split_size_mb:32", "roundup_power2_divisions:8",
-		"garbage_collection_threshold:0.6,per_process_memory_fraction:0.9", "backend:cudaMallocAsync",
+		"",
+		"expandable_segments:True",
+		"max_split_size_mb:32",
+		"roundup_power2_divisions:8",
+		"garbage_collection_threshold:0.6,per_process_memory_fraction:0.9",
+		"backend:cudaMallocAsync",
 	};
 
 	(void)state;
@@ -227,7 +230,8 @@ static void test_random(void **state)
 
 		for (int i = 0; i < 20000; i++) {
 			uint32_t slot = (uint32_t)(1 + next_random(&seed) % 255);
-			uint64_t bytes = 1 + (next_random(&seed) & (((uint64_t)1 << (9 + next_random(&seed) % 17)) - 1));
+			uint64_t bytes =
+				1 + (next_random(&seed) & (((uint64_t)1 << (9 + next_random(&seed) % 17)) - 1));
 
 			if (held[slot]) {
 				assert_int_equal(vt_allocator_release(a, slot, false), 0);
@@ -235,8 +239,8 @@ static void test_random(void **state)
 				sum -= held[slot];
 				held[slot] = 0;
 			} else if (vt_allocator_alloc(a, &(struct vt_alloc_request){ .bytes = bytes,
-										   .stream = slot & 1,
-										   .slot = slot }) == 0) {
+										     .stream = slot & 1,
+										     .slot = slot }) == 0) {
 				assert_int_equal(vt_packing_begin(&packing, slot, bytes), 0);
 				sum += held[slot] = bytes;
 			}
@@ -309,14 +313,10 @@ static void test_ordered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rounding),
-		cmocka_unit_test(test_native),
-		cmocka_unit_test(test_retry_and_oom),
-		cmocka_unit_test(test_max_split),
-		cmocka_unit_test(test_expandable),
-		cmocka_unit_test(test_garbage_collection),
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_packing),
+		cmocka_unit_test(test_rounding),      cmocka_unit_test(test_native),
+		cmocka_unit_test(test_retry_and_oom), cmocka_unit_test(test_max_split),
+		cmocka_unit_test(test_expandable),    cmocka_unit_test(test_garbage_collection),
+		cmocka_unit_test(test_random),	      cmocka_unit_test(test_packing),
 		cmocka_unit_test(test_ordered),
 	};
 
