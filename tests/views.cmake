@@ -9,6 +9,9 @@ foreach(stem replay_requested views_groups views_libraries views_parts views_rul
 endforeach()
 
 # A trace made by hand, and the reports over it.
+add_executable(test_views_kernels unit/test_views_kernels.c)
+target_link_libraries(test_views_kernels PRIVATE vt_analyze vt_trace_builder PkgConfig::CMOCKA)
+add_test(NAME unit.views_kernels COMMAND test_views_kernels)
 add_executable(test_views_trace unit/test_views_trace.c unit/views_scenario.c)
 target_link_libraries(test_views_trace PRIVATE vt_analyze vt_trace_builder PkgConfig::CMOCKA)
 add_test(NAME unit.views_trace COMMAND test_views_trace)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/page/page_json.h"
-#include "analyze/perfetto/pf_gpus.h"
+#include "analyze/symbols/kernel_name.h"
 #include "analyze/symbols/table.h"
 
 /* Callers of an op or a frame; deeper ones are left out. */
@@ -141,7 +141,7 @@ void vt_page_names_put(struct vt_page_names *names, struct vt_json *json)
 		const char *whole =
 			vt_symbols_string(names->page->session->symbols, key->a, name == VT_MAP_NONE ? 0 : name);
 
-		vt_page_put_text(json, vt_pf_short_name(whole, text, sizeof(text)));
+		vt_page_put_text(json, vt_kernel_short_name(whole, text, sizeof(text)));
 	}
 	vt_json_array_end(json);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyze/symbols/kernel_name.h"
 #include "schema/base/bits.h"
 
 /* Perfetto keeps the list in order: a file cannot ask for more entries than machines have devices. */
@@ -288,7 +289,7 @@ struct vt_pf_kernel vt_pf_gpus_kernel(struct vt_pf_gpus *gpus, uint32_t process,
 	row = &gpus->kernels[place];
 	if (!gpus->kernel_names[place]) {
 		const char *name = vt_symbols_string(gpus->sequence->symbols, process, row->name);
-		const char *readable = vt_pf_short_name(name[0] ? name : "kernel", text, sizeof(text));
+		const char *readable = vt_kernel_short_name(name[0] ? name : "kernel", text, sizeof(text));
 
 		gpus->kernel_names[place] = vt_pf_text(gpus->sequence, VT_PF_EVENT_NAME, readable);
 		write_kernel(gpus, (uint64_t)place + 1, name, readable, row);

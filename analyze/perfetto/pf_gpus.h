@@ -56,10 +56,4 @@ struct vt_pf_kernel {
 };
 struct vt_pf_kernel vt_pf_gpus_kernel(struct vt_pf_gpus *gpus, uint32_t process, uint32_t config);
 
-/*
- * The readable part of a mangled C++ name: its namespaces and its own name, without template arguments and parameters.
- * What is not a mangled name stays as it is. Returns out.
- */
-const char *vt_pf_short_name(const char *name, char *out, size_t room);
-
 #endif

@@ -1,14 +1,15 @@
 /*
- * pf_kernel_name.c - what a kernel is called, from its mangled name.
+ * kernel_name.c - see kernel_name.h.
  *
  * Only the part that says who it is: <nested-name> of the Itanium C++ ABI, 5.1.3, up to its template arguments.
  * The whole name, which c++filt reads, is in the kernel's details.
  */
+#include "analyze/symbols/kernel_name.h"
+
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "analyze/perfetto/pf_gpus.h"
 
 /* <source-name>: a length and that many bytes. 0: there is none at *at. */
 static size_t read_identifier(const char **at)
@@ -37,7 +38,7 @@ static bool append(char *out, size_t room, size_t *used, const char *text, size_
 	return true;
 }
 
-const char *vt_pf_short_name(const char *name, char *out, size_t room)
+const char *vt_kernel_short_name(const char *name, char *out, size_t room)
 {
 	static const char anonymous[] = "_GLOBAL__N_";
 	const char *at = name;
@@ -69,6 +70,9 @@ const char *vt_pf_short_name(const char *name, char *out, size_t room)
 	if (used && used != 3)
 		return out;
 plain:
-	(void)snprintf(out, room, "%.*s", (int)vt_pf_text_bytes(name, room - 1), name);
+	used = strnlen(name, room);
+	while (used >= room || (used && name[used] && ((uint8_t)name[used] & 0xc0) == 0x80))
+		used--;
+	(void)snprintf(out, room, "%.*s", (int)used, name);
 	return out;
 }
