@@ -27,6 +27,8 @@ foreach(stem cursor replay symbols)
 endforeach()
 add_executable(bench_replay bench/bench_replay.c)
 target_link_libraries(bench_replay PRIVATE vt_analyze vt_trace_builder)
+add_executable(bench_simulate bench/bench_simulate.c)
+target_link_libraries(bench_simulate PRIVATE vt_analyze)
 
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
 add_test(NAME e2e.check_info COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/e2e/check_info.py

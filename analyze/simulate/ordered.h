@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VT_ORDERED_LEAF 64u
+#define VT_ORDERED_LEAF 24u
 
 struct vt_ordered_entry {
 	uint64_t major, minor;
