@@ -35,7 +35,8 @@ static bool take_hint(struct vt_buf *hints, uint64_t bytes, uint64_t *ret)
 	struct vt_range *list = (struct vt_range *)(void *)hints->data;
 	size_t count = hints->bytes / sizeof(*list);
 
-	for (size_t i = 0; i < count; i++) {
+	/* The latest: a library may have asked for as much before, inside the same op. */
+	for (size_t i = count; i-- > 0;) {
 		if (list[i].bytes != bytes)
 			continue;
 		*ret = list[i].start;
@@ -146,6 +147,11 @@ uint64_t vt_addresses_reserve(struct vt_addresses *addresses, uint64_t bytes)
 		return start;
 	addresses->reserved += vt_align_up(bytes, CHUNK);
 	return start;
+}
+
+void vt_addresses_forget(struct vt_addresses *addresses)
+{
+	vt_buf_clear(&addresses->hints);
 }
 
 void vt_addresses_done(struct vt_addresses *addresses)

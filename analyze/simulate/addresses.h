@@ -48,6 +48,8 @@ uint64_t vt_addresses_reserve(struct vt_addresses *addresses, uint64_t bytes);
 /* What the recorded calls returned. 0 or -VT_E_NOMEM. Old hints that nobody took are forgotten. */
 int vt_addresses_hint(struct vt_addresses *addresses, struct vt_range range);
 int vt_addresses_hint_reserve(struct vt_addresses *addresses, struct vt_range range);
+/* Of segments: what the calls since the last request returned and it did not take belongs to somebody else. */
+void vt_addresses_forget(struct vt_addresses *addresses);
 void vt_addresses_done(struct vt_addresses *addresses);
 
 #endif

@@ -122,7 +122,9 @@ static int take_one(struct vt_policy *policy, const struct vt_feed_event *event)
 
 	switch (event->kind) {
 	case VT_FEED_ALLOC:
-		return take_alloc(policy, event);
+		r = take_alloc(policy, event);
+		vt_addresses_forget(vt_allocator_addresses(policy->allocator));
+		return r;
 	case VT_FEED_FREE:
 		r = vt_allocator_release(policy->allocator, event->slot, false);
 		if (!r && policy->recorded)
