@@ -86,6 +86,12 @@ status 2 tree --by line,categry run.vramtrace
 grep -q 'did you mean category' err.txt || { echo "FAIL: no suggestion for --by"; failed=1; }
 status 2 tree --run --at end run.vramtrace
 status 2 tree --min-share 101 run.vramtrace
+status 0 simulate --sweep --capacity 40GiB run.vramtrace
+status 1 simulate --fail-on oom --capacity 100MiB run.vramtrace
+status 2 simulate --conf weather:fine run.vramtrace
+status 2 simulate --recorded max_split_size_mb:1 run.vramtrace
+status 2 simulate --fail-on weather run.vramtrace
+status 2 fragmentation --at noon run.vramtrace
 echo 'not a trace' >other.txt
 status 3 report other.txt
 # A full disk shows in the exit status.
