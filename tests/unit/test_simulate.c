@@ -202,6 +202,36 @@ static void test_garbage_collection(void **state)
 	vt_allocator_free(a);
 }
 
+/* A block that another stream still uses is not handed out; a graph's pool keeps its segments until the graph is gone. */
+static void test_waiting_and_private(void **state)
+{
+	const struct vt_alloc_request captured = { .bytes = 30 * MIB, .pool = 1, .slot = 3 };
+	struct vt_allocator *a = open_model("", GIB);
+	const struct vt_alloc_stats *stats = vt_allocator_stats(a);
+	uint64_t first;
+
+	(void)state;
+	assert_int_equal(take(a, 1, 30 * MIB, 0), 0);
+	first = block(a, 1).start;
+	assert_int_equal(vt_allocator_release(a, 1, true), 0);
+	assert_null(vt_allocator_check(a));
+	assert_int_equal(take(a, 2, 30 * MIB, 0), 0);
+	assert_int_not_equal(block(a, 2).start, first);
+	assert_int_equal(stats->allocated_bytes, 30 * MIB);
+	assert_int_equal(stats->active_bytes, 60 * MIB);
+	assert_int_equal(vt_allocator_completed(a, 1), 0);
+	assert_int_equal(take(a, 1, 30 * MIB, 0), 0);
+	assert_int_equal(block(a, 1).start, first);
+	assert_int_equal(vt_allocator_alloc(a, &captured), 0);
+	give(a, 3);
+	assert_int_equal(vt_allocator_empty_cache(a), 0);
+	assert_int_equal(stats->reserved_bytes, 90 * MIB);
+	vt_allocator_pool_unused(a, 1);
+	assert_int_equal(vt_allocator_empty_cache(a), 0);
+	assert_int_equal(stats->reserved_bytes, 60 * MIB);
+	vt_allocator_free(a);
+}
+
 static uint64_t next_random(uint64_t *seed)
 {
 	*seed ^= *seed << 13;
@@ -313,10 +343,15 @@ static void test_ordered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rounding),      cmocka_unit_test(test_native),
-		cmocka_unit_test(test_retry_and_oom), cmocka_unit_test(test_max_split),
-		cmocka_unit_test(test_expandable),    cmocka_unit_test(test_garbage_collection),
-		cmocka_unit_test(test_random),	      cmocka_unit_test(test_packing),
+		cmocka_unit_test(test_rounding),
+		cmocka_unit_test(test_native),
+		cmocka_unit_test(test_retry_and_oom),
+		cmocka_unit_test(test_max_split),
+		cmocka_unit_test(test_expandable),
+		cmocka_unit_test(test_garbage_collection),
+		cmocka_unit_test(test_waiting_and_private),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_packing),
 		cmocka_unit_test(test_ordered),
 	};
 
