@@ -3,6 +3,7 @@
 
 #include "capture/agent/config.h"
 #include "capture/agent/intern.h"
+#include "capture/agent/python_guard.h"
 
 /* Frames of these owners stand for C code between Python frames (cpython, enum _frameowner). */
 #define OWNER_NOT_PYTHON 3u
@@ -43,8 +44,11 @@ void vt_python_attach(struct vt_thread *thread)
 		}
 		atomic_store_explicit(&state, ON, memory_order_release);
 	}
-	if (atomic_load_explicit(&state, memory_order_acquire) == ON)
-		vt_agent_note(thread, VT_note_code_PYTHON_STACKS_ON, layout.version, text);
+	if (atomic_load_explicit(&state, memory_order_acquire) != ON)
+		return;
+	vt_agent_note(thread, VT_note_code_PYTHON_STACKS_ON, layout.version, text);
+	if (layout.is_initialized() && !layout.is_finalizing())
+		vt_python_guard_attach();
 }
 
 static bool is_pointer(const void *pointer)
@@ -194,16 +198,13 @@ static uint64_t raw_instruction(const void *frame)
 					: vt_py_u64(frame, layout.frame_instruction);
 }
 
-struct vt_python_here vt_python_here(struct vt_thread *thread)
+/* The guard is open. */
+static struct vt_python_here look_here(struct vt_thread *thread)
 {
 	const struct vt_python_here op = vt_thread_here(thread), nowhere = { .frame = NULL };
 	struct vt_python_here here;
 	const void *tstate;
 
-	if (atomic_load_explicit(&state, memory_order_acquire) != ON)
-		return nowhere;
-	/* While the interpreter ends it frees the states of daemon threads. One that passes here just before that has
-	 * some hundred nanoseconds to finish, much less than the interpreter takes to get there. */
 	if (!layout.is_initialized() || layout.is_finalizing())
 		return nowhere;
 	tstate = layout.this_thread();
@@ -214,5 +215,19 @@ struct vt_python_here vt_python_here(struct vt_thread *thread)
 	here.stack = op.stack;
 	if (here.frame != op.frame || here.instruction != op.instruction || !op.stack)
 		here.stack = walk_stack(thread, here.frame);
+	return here;
+}
+
+struct vt_python_here vt_python_here(struct vt_thread *thread)
+{
+	struct vt_python_here here = { .frame = NULL };
+	enum vt_guarded guarded;
+
+	if (atomic_load_explicit(&state, memory_order_acquire) != ON)
+		return here;
+	guarded = vt_python_guard_enter(thread);
+	if (VT_LIKELY(guarded != VT_GUARD_SHUT))
+		here = look_here(thread);
+	vt_python_guard_leave(guarded);
 	return here;
 }
