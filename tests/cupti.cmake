@@ -95,3 +95,8 @@ set_tests_properties(e2e.shared_cupti PROPERTIES ENVIRONMENT ASAN_OPTIONS=detect
 add_executable(test_replay_driver unit/test_replay_driver.c)
 target_link_libraries(test_replay_driver PRIVATE vt_analyze vt_options PkgConfig::CMOCKA)
 add_test(NAME unit.replay_driver COMMAND test_replay_driver)
+
+# Here, for the fakes.
+add_test(NAME e2e.doctor COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/e2e/doctor.py $<TARGET_FILE:vramtrace> ${PROJECT_BINARY_DIR}/tests/fake)
+set_tests_properties(e2e.doctor PROPERTIES TIMEOUT 300
+  ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0")

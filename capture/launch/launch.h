@@ -8,5 +8,7 @@ int vt_launch_record(int argc, char **argv);
 int vt_launch_collect(int argc, char **argv);
 /* argv[0] is "ctl": controls a running recording. */
 int vt_launch_ctl(int argc, char **argv);
+/* argv[0] is "doctor": says whether capture will work here. */
+int vt_launch_doctor(int argc, char **argv);
 
 #endif

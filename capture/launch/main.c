@@ -15,6 +15,8 @@ int main(int argc, char **argv)
 		return vt_launch_collect(argc - 1, argv + 1);
 	if (!strcmp(command, "ctl"))
 		return vt_launch_ctl(argc - 1, argv + 1);
+	if (!strcmp(command, "doctor"))
+		return vt_launch_doctor(argc - 1, argv + 1);
 	if (!strcmp(command, "--version")) {
 		(void)puts("vramtrace-record " VT_VERSION);
 		return 0;

@@ -10,7 +10,7 @@ commands=$("$program" help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\
 [ -n "$commands" ] || { echo "$program help lists no command"; exit 1; }
 for command in $commands; do
 	page=$man/vramtrace.1
-	case $command in record | collect | ctl) page=$man/vramtrace-record.1 ;; esac
+	case $command in record | collect | ctl | doctor) page=$man/vramtrace-record.1 ;; esac
 	grep -qE "^\| \`$command\`" "$2/README.md" || { echo "README.md: no row for $command"; fail=1; }
 	grep -qE "^\.(It|Ss) .*\b$command\b" "$page" || { echo "$page: no section on $command"; fail=1; }
 	"$program" "$command" --help > "$work/help" 2>&1 || { echo "$command --help: exit status $?"; fail=1; }

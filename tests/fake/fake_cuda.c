@@ -1,6 +1,7 @@
 /* fake_cuda.c - a fake libcuda: the queries of cuda_driver.def. See fake_cuda.h. */
 #include "tests/fake/fake_cuda.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +26,26 @@ static void query(void)
 {
 	if (capture_mode != 2)
 		fake.strict_queries++;
+}
+
+/* The injected library is preloaded too, as `vramtrace record` has it. */
+FAKE_EXPORT int32_t cuInit(unsigned flags);
+FAKE_EXPORT int32_t cuInit(unsigned flags)
+{
+	int (*inject)(void);
+	void *found = flags == 0 ? dlsym(RTLD_DEFAULT, "InitializeInjection") : NULL;
+
+	memcpy(&inject, &found, sizeof(inject));
+	if (inject)
+		(void)inject();
+	return fake.result;
+}
+
+FAKE_EXPORT int32_t cuDeviceGetCount(int *ret_count);
+FAKE_EXPORT int32_t cuDeviceGetCount(int *ret_count)
+{
+	*ret_count = 1;
+	return fake.result;
 }
 
 int32_t cuDriverGetVersion(int *ret_version)
