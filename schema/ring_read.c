@@ -78,12 +78,13 @@ struct vt_ring *vt_ring_file_ring(const struct vt_ring_file *file, uint32_t inde
 	return (struct vt_ring *)(void *)((uint8_t *)file->shm + VT_SHM_HEADER_BYTES) + index;
 }
 
-uint64_t vt_ring_head(const struct vt_ring *ring, uint64_t from)
+uint64_t vt_ring_head(const struct vt_ring_file *file, uint32_t index, uint64_t from)
 {
+	const struct vt_ring *ring = vt_ring_file_ring(file, index);
 	uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire); /* A1 */
 
-	/* Positions are multiples of 8; an impossible head reads as "nothing new". The first rings are the largest. */
-	if (head < from || (head & 7) || head - from > vt_ring_bytes(0))
+	/* Positions are multiples of 8; an impossible head reads as "nothing new". */
+	if (head < from || (head & 7) || head - from > vt_ring_bytes(index))
 		return from;
 	return head;
 }

@@ -23,8 +23,8 @@ void vt_ring_file_close(struct vt_ring_file *file);
 uint32_t vt_ring_file_count(const struct vt_ring_file *file);
 struct vt_ring *vt_ring_file_ring(const struct vt_ring_file *file, uint32_t index);
 
-/* Committed end of a ring (A1); `from` where the head cannot be right: behind `from`, or further than any ring is long. */
-uint64_t vt_ring_head(const struct vt_ring *ring, uint64_t from);
+/* Committed end of a ring (A1); `from` where the head cannot be right: behind `from`, or further than this ring is long. */
+uint64_t vt_ring_head(const struct vt_ring_file *file, uint32_t index, uint64_t from);
 
 /*
  * The record at *position, with *position moved behind it (fillers skipped); NULL at `head`. *ret_torn is raised, and

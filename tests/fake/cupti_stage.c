@@ -114,7 +114,7 @@ static void each_record(const struct stage *stage, uint16_t type, bool (*fn)(con
 	for (uint32_t i = 0; i < vt_ring_file_count(&file); i++) {
 		const struct vt_ring *ring = vt_ring_file_ring(&file, i);
 		uint64_t position = ring->start_position;
-		uint64_t head = vt_ring_head(ring, position);
+		uint64_t head = vt_ring_head(&file, i, position);
 		const struct vt_rec *rec;
 
 		while ((rec = vt_ring_next(&file, i, &position, head, &torn)) != NULL)

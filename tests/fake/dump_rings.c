@@ -80,7 +80,7 @@ static uint64_t dump_ring(const struct vt_ring_file *file, uint32_t index, bool 
 	struct vt_ring *ring = vt_ring_file_ring(file, index);
 	uint64_t position = atomic_load_explicit(&ring->tail, memory_order_relaxed);
 	uint32_t state = atomic_load_explicit(&ring->state, memory_order_acquire);
-	uint64_t head = vt_ring_head(ring, position);
+	uint64_t head = vt_ring_head(file, index, position);
 	const struct vt_rec *rec;
 	uint64_t torn = 0;
 

@@ -84,7 +84,7 @@ static void walk(const struct vt_ring_file *file, uint32_t index, uint64_t posit
 {
 	const uint8_t *data = (const uint8_t *)file->shm + vt_ring_data_offset(index);
 	uint64_t size = vt_ring_bytes(index);
-	uint64_t head = vt_ring_head(vt_ring_file_ring(file, index), position);
+	uint64_t head = vt_ring_head(file, index, position);
 	const struct vt_rec *rec;
 	uint64_t torn = 0, steps = 0, before = position;
 

@@ -137,7 +137,7 @@ static void two_threads(void **state)
 	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, produce, ring), 0);
 	while (number < RECORDS) {
-		uint64_t head = vt_ring_head(ring, position);
+		uint64_t head = vt_ring_head(&file, SMALL_RING, position);
 		const struct vt_rec *rec;
 
 		if (head == position)
@@ -171,7 +171,7 @@ static void a_full_ring_counts_what_it_drops(void **state)
 	assert_int_equal(written, vt_ring_bytes(SMALL_RING) / 64);
 	assert_null(vt_ring_reserve(&writer, VT_EVENT_op, 64));
 	assert_int_equal(atomic_load(&ring->lost[VT_loss_RING_FULL]), 2);
-	while (vt_ring_next(&file, SMALL_RING, &position, vt_ring_head(ring, position), &torn))
+	while (vt_ring_next(&file, SMALL_RING, &position, vt_ring_head(&file, SMALL_RING, position), &torn))
 		read++;
 	assert_int_equal(read, written);
 	vt_ring_release(ring, 64);
@@ -195,9 +195,9 @@ static void records_stay_whole_at_the_end(void **state)
 			at = vt_ring_reserve(&writer, VT_EVENT_op, 320);
 			assert_ptr_equal(at, data_of(index) + (before < 320 ? 0 : vt_ring_bytes(index) - before));
 			vt_ring_commit(&writer, 320);
-			rec = vt_ring_next(&file, index, &position, vt_ring_head(ring, position), &torn);
+			rec = vt_ring_next(&file, index, &position, vt_ring_head(&file, index, position), &torn);
 			assert_ptr_equal(rec, at);
-			assert_null(vt_ring_next(&file, index, &position, vt_ring_head(ring, position), &torn));
+			assert_null(vt_ring_next(&file, index, &position, vt_ring_head(&file, index, position), &torn));
 			assert_int_equal(torn, 0);
 		}
 	}
@@ -251,17 +251,29 @@ static void impossible_heads_are_nothing_new(void **state)
 	uint64_t from = 1 << 20;
 	static const uint64_t heads[] = { 0,	      (1 << 20) - 8,  (1 << 20) + 4, (5 << 20) + 8,
 					  UINT64_MAX, UINT64_MAX - 7, INT64_MAX };
+	static const uint32_t of_each_size[] = { 0, 3, 4, 19, SMALL_RING, VT_SHM_RINGS_MAX - 1 };
 	struct vt_ring *ring = make_ring(SMALL_RING, from);
 
 	(void)state;
 	for (size_t i = 0; i < VT_ARRAY_SIZE(heads); i++) {
 		atomic_store(&ring->head, heads[i]);
-		assert_int_equal(vt_ring_head(ring, from), from);
+		assert_int_equal(vt_ring_head(&file, SMALL_RING, from), from);
 	}
+	/* Of each size: a whole ring is possible, a word more is not, though it would fit a larger one. */
+	for (size_t i = 0; i < VT_ARRAY_SIZE(of_each_size); i++) {
+		uint64_t size = vt_ring_bytes(of_each_size[i]);
+
+		ring = make_ring(of_each_size[i], from);
+		atomic_store(&ring->head, from + size);
+		assert_int_equal(vt_ring_head(&file, of_each_size[i], from), from + size);
+		atomic_store(&ring->head, from + size + 8);
+		assert_int_equal(vt_ring_head(&file, of_each_size[i], from), from);
+	}
+	ring = make_ring(SMALL_RING, from);
 	/* At the very end of what positions can count. */
 	atomic_store(&ring->head, UINT64_MAX - 7);
-	assert_int_equal(vt_ring_head(ring, UINT64_MAX - 63), UINT64_MAX - 7);
-	assert_int_equal(vt_ring_head(ring, UINT64_MAX), UINT64_MAX);
+	assert_int_equal(vt_ring_head(&file, SMALL_RING, UINT64_MAX - 63), UINT64_MAX - 7);
+	assert_int_equal(vt_ring_head(&file, SMALL_RING, UINT64_MAX), UINT64_MAX);
 }
 
 /* More between position and head than the ring has, or positions between words: one loss, and on. */
@@ -304,7 +316,7 @@ static void noise_is_survived(void **state)
 			memcpy(data_of(index) + i, &noise, 8);
 		}
 		atomic_store(&ring->head, position + schema_random_below(&random, 2 * size));
-		head = vt_ring_head(ring, position);
+		head = vt_ring_head(&file, index, position);
 		while ((rec = vt_ring_next(&file, index, &position, head, &torn))) {
 			assert_true((const uint8_t *)rec >= data_of(index));
 			assert_true((const uint8_t *)rec + sizeof(*rec) <= data_of(index) + size);
