@@ -78,8 +78,8 @@ const struct vt_col *vt_event_col_name(const struct vt_event *ev, const char *na
 
 const char *vt_type_name(unsigned type)
 {
-	static const char *const names[] = { "?",   "U16",    "U32",  "U64",   "I16",	"I32",	  "I64",
-					     "STR", "OPNODE", "CODE", "FRAME", "STACK", "CONFIG", "TOUCH", "MODULE" };
+	static const char *const names[] = { "?",      "U16",  "U32",	"U64",	 "I16",	   "I32",   "I64",   "STR",
+					     "OPNODE", "CODE", "FRAME", "STACK", "CONFIG", "TOUCH", "MODULE" };
 
 	return type < VT_ARRAY_SIZE(names) ? names[type] : "?";
 }

@@ -14,7 +14,7 @@ static const struct {
 	enum vt_event_id event;
 } kinds[] = {
 	{ VT_TYPE_STR, VT_EVENT_string },  { VT_TYPE_OPNODE, VT_EVENT_op_node }, { VT_TYPE_CODE, VT_EVENT_code },
-	{ VT_TYPE_FRAME, VT_EVENT_frame }, { VT_TYPE_STACK, VT_EVENT_stack }, { VT_TYPE_MODULE, VT_EVENT_module },
+	{ VT_TYPE_FRAME, VT_EVENT_frame }, { VT_TYPE_STACK, VT_EVENT_stack },	 { VT_TYPE_MODULE, VT_EVENT_module },
 };
 _Static_assert(VT_ARRAY_SIZE(kinds) == VT_DEFINITION_KINDS, "one map for each");
 

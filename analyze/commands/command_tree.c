@@ -14,7 +14,8 @@ static const struct vt_usage usage = {
 	.details =
 		"--by takes one or several, with commas between; the later ones stand below the earlier ones:\n"
 		"  stack     Python frames, then the op; memory of backward ops at the forward line it belongs to\n"
-		"  module    the modules that were being called or moved: GPT2Model > GPT2Block[3] > GPT2MLP; numbers count\n"
+		"  module    the modules that were being called or moved: GPT2Model > GPT2Block[3] > GPT2MLP; numbers "
+		"count\n"
 		"            modules of one class in the order of first sight\n"
 		"  op        the op and its callers\n"
 		"  line      the innermost line of the user's own code\n"

@@ -7,10 +7,8 @@
 static int add_listeners(struct vt_report *report, struct vt_err *err)
 {
 	const struct vt_listener listeners[] = {
-		vt_groups_listener(report->groups),
-		vt_levels_listener(report->levels),
-		vt_timeline_listener(report->timeline),
-		vt_calls_listener(report->calls),
+		vt_groups_listener(report->groups),	  vt_levels_listener(report->levels),
+		vt_timeline_listener(report->timeline),	  vt_calls_listener(report->calls),
 		vt_libraries_listener(report->libraries),
 	};
 	int r = 0;
