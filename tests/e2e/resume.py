@@ -41,7 +41,9 @@ def test_recorder_killed():
     dice = random.Random(5)
     for number in range(ROUNDS):
         trace, counters = path("r%d.vramtrace" % number), path("r%d.counters" % number)
-        process = start(trace, FAKE_TORCH, "--counters", counters, "--threads", "3", "--pause-us", "50", "forever",
+        # Rings must not fill while nobody collects: a collector under a sanitizer is slower to come, and so is the program.
+        pace = str(round(50 * PATIENCE))
+        process = start(trace, FAKE_TORCH, "--counters", counters, "--threads", "3", "--pause-us", pace, "forever",
                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_until(lambda: os.path.exists(counters) and counted(counters)[0] > 0, "the program allocates")
         time.sleep(0.3)
