@@ -56,6 +56,12 @@ add_executable(test_intern unit/test_intern.c)
 target_link_libraries(test_intern PRIVATE vt_agent_core vt_ring vt_options PkgConfig::CMOCKA Threads::Threads)
 add_test(NAME unit.intern COMMAND test_intern)
 
+# It is the interpreter itself: the agent must find its functions.
+add_executable(test_python_guard unit/test_python_guard.c)
+target_link_libraries(test_python_guard PRIVATE vt_agent_core vt_ring vt_options PkgConfig::CMOCKA Threads::Threads)
+set_target_properties(test_python_guard PROPERTIES ENABLE_EXPORTS ON)
+add_test(NAME unit.python_guard COMMAND test_python_guard)
+
 add_executable(test_torch_ops unit/test_torch_ops.c)
 target_link_libraries(test_torch_ops PRIVATE vt_agent_core vt_ring vt_options fake_aten PkgConfig::CMOCKA Threads::Threads)
 foreach(layout 0 1 2 3)

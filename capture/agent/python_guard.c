@@ -38,18 +38,19 @@ static struct {
 
 enum guard { NEVER, ASKED, ARMED, ENDING };
 
+/* Survives fork, as the atexit function does. */
 static _Atomic uint32_t state; /* enum guard */
-static _Atomic uint32_t readers;
 
 /* Among the atexit functions: they run before the first thread state is freed. */
 static object *close_door(object *self, object *arguments)
 {
 	const struct timespec wait = { .tv_nsec = WAIT_NS };
+	struct vt_agent *agent = vt_agent_get();
 
 	(void)self, (void)arguments;
 	/* Sequentially consistent, as the readers' count: a reader has seen this, or is seen here. */
 	atomic_store(&state, ENDING);
-	for (int i = 0; i < WAITS_MAX && atomic_load(&readers); i++)
+	for (int i = 0; i < WAITS_MAX && atomic_load(&agent->python_readers); i++)
 		(void)nanosleep(&wait, NULL);
 	python.Py_IncRef(python.none);
 	return python.none;
@@ -93,8 +94,6 @@ void vt_python_guard_attach(void)
 	void *library = dlsym(RTLD_DEFAULT, "Py_AddPendingCall") ? NULL : vt_loader_find("libpython3");
 	uint32_t before = atomic_load(&state);
 
-	/* In a child of a fork, the one thread there is attaches: it reads nothing now. */
-	atomic_store(&readers, 0);
 	if (before == ARMED || before == ENDING)
 		return;
 	if (!find(library, "Py_AddPendingCall", &python.Py_AddPendingCall) ||
@@ -113,16 +112,17 @@ void vt_python_guard_attach(void)
 
 enum vt_guarded vt_python_guard_enter(const struct vt_thread *thread)
 {
+	struct vt_agent *agent = vt_agent_get();
 	uint32_t now;
 
-	if (thread->tid == vt_agent_get()->shm->pid)
+	if (thread->tid == agent->shm->pid)
 		return VT_GUARD_OPEN;
 	now = atomic_load_explicit(&state, memory_order_acquire);
 	if (now == ARMED) {
-		(void)atomic_fetch_add(&readers, 1);
+		(void)atomic_fetch_add(&agent->python_readers, 1);
 		if (VT_LIKELY(atomic_load(&state) == ARMED))
 			return VT_GUARD_COUNTED;
-		(void)atomic_fetch_sub(&readers, 1);
+		(void)atomic_fetch_sub(&agent->python_readers, 1);
 		return VT_GUARD_SHUT;
 	}
 	return now == ASKED && python.PyGILState_Check() ? VT_GUARD_OPEN : VT_GUARD_SHUT;
@@ -131,5 +131,5 @@ enum vt_guarded vt_python_guard_enter(const struct vt_thread *thread)
 void vt_python_guard_leave(enum vt_guarded guarded)
 {
 	if (guarded == VT_GUARD_COUNTED)
-		(void)atomic_fetch_sub_explicit(&readers, 1, memory_order_release);
+		(void)atomic_fetch_sub_explicit(&vt_agent_get()->python_readers, 1, memory_order_release);
 }

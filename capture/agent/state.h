@@ -26,6 +26,8 @@ struct vt_agent {
 	_Atomic uint32_t generation;  /* of the threads that may record; 0: none may */
 	_Atomic uint32_t greeted;     /* the first notes are written */
 	_Atomic uint32_t torch_tries; /* torch_ops.c; VT_TORCH_DONE when there is nothing left to try */
+	/* python_guard.c: threads that are reading their frames. Here, since a child of a fork has none of them. */
+	_Atomic uint32_t python_readers;
 	/* Taken once per thread, at its begin and its end, with all signals blocked; nothing is called under it that
 	 * could wait for the host program. Guards the fields below it and the making of rings. */
 	pthread_mutex_t lock;

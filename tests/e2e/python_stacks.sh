@@ -22,6 +22,8 @@ for python in ${VT_PYTHONS:-python3 python3.9 python3.10 python3.11 python3.12 p
 		VRAMTRACE_SESSION=$work/session LD_PRELOAD=$agent "$python" "$here/python_exit.py" "$fake/libc10.so" ||
 			{ echo "$python: status $? at the end of the interpreter"; exit 1; }
 	done
+	rm -rf "$work/session" && mkdir "$work/session"
+	VRAMTRACE_SESSION=$work/session LD_PRELOAD=$agent "$python" "$here/python_fork.py" "$fake/libc10.so"
 	run=$((run + 1))
 done
 [ $run -gt 0 ] || exit 77
